@@ -1,4 +1,4 @@
-//! How long each pass of the CPU engine takes on a settled bed of 10,000 spheres: `cargo bench --bench passes`.
+//! Time of each pass of the CPU engine on a settled bed of 10,000 spheres: `cargo bench --bench passes`.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long it takes to load scenes and to make clumps: `cargo bench --bench setup`.
+//! Time to load scenes and to make clumps: `cargo bench --bench setup`.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

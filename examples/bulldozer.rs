@@ -9,7 +9,7 @@ use rockfall::scene::SceneBuilder;
 use rockfall::scene::format::{Contact, Fill, Material, Shape, Wall};
 use rockfall::{Options, Simulation};
 
-/// What the engine gives, W.
+/// Power of the engine, W.
 const POWER: f64 = 40.0;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -46,7 +46,7 @@ fn colour(corner: Corner) -> @location(0) vec4<f32> {
 }
 ";
 
-/// What a game engine has: a device, and a way to draw.
+/// Parts of a game engine: a device, and a way to draw.
 struct Engine {
     context: Context,
     pipeline: wgpu::RenderPipeline,

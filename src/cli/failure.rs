@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Endings of a command: its message and its exit code.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the program, the tests and the benchmarks use besides the interface. It may change in any version.
+//! Items for the program, the tests and the benchmarks, besides the interface. They may change in any version.
 
 pub mod bench;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! What is wrong with a scene, in sentences: where, what was found, what was expected, what to do.
+//! Errors of scenes, in sentences: the place, what was found, what was expected, what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

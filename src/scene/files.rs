@@ -1,4 +1,4 @@
-//! Where the files come from that a scene names: meshes, contact laws, checkpoints.
+//! Sources of the files that a scene names: meshes, contact laws, checkpoints.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What the user writes: the scene file, version 1.
+//! Scene file, version 1, as the user writes it.
 //!
 //! The structs mirror the JSON one to one, and their documentation is the description in the JSON
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;

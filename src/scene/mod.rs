@@ -1,4 +1,4 @@
-//! What the user writes: a scene, read from JSON with comments, checked, and made ready for simulation.
+//! Scenes: read from JSON with comments, checked, and made ready for simulation.
 //!
 //! ```text
 //! text  --reading-->  format::SceneFile  --build-->  Scene { model, warnings, notes }

@@ -1,4 +1,4 @@
-//! Where in the text of a scene a place is.
+//! Places in the text of a scene.
 
 use std::fmt::Write;
 

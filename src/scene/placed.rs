@@ -1,4 +1,4 @@
-//! Where the bodies of a scene start, found by one reader of it for another.
+//! Bodies that a scene has placed: one reader of the scene finds their poses for another.
 
 use glam::{DQuat, DVec3};
 

@@ -1,4 +1,4 @@
-//! What may change of a [`State`] while a simulation runs.
+//! Changes of a [`State`] that a running simulation allows.
 
 use super::grid::Grid;
 use super::kinds::kind;

@@ -1,4 +1,4 @@
-//! What bodies of a kind have in common, as the engines have it.
+//! Kinds of bodies, as the engines have them: one set of properties for all bodies of a kind.
 
 use glam::{DVec3, Vec3};
 

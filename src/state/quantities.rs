@@ -1,4 +1,4 @@
-//! Where a [`State`] has the quantities that bodies carry.
+//! Places of a [`State`] that hold the quantities of bodies.
 
 use super::layout::BodyHeat;
 use super::population::inverse_capacity;

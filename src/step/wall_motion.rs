@@ -1,4 +1,4 @@
-//! How walls move in a step, which the host works out for an engine on the host, and for one on a device while there
+//! Motion of walls in a step. The host computes it for the CPU engine, and for a GPU while there
 //! are no bodies.
 
 use glam::Vec3;

@@ -1,4 +1,4 @@
-//! How fast simulated time goes.
+//! Clock of the window: the speed of simulated time.
 
 use std::time::Duration;
 

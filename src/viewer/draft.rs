@@ -1,4 +1,4 @@
-//! What was tuned, as a change of the scene's file that is shown before it is made: comments and layout stay.
+//! Tuned values as a change of the scene's file, shown before it is made: comments and layout stay.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What the mouse does to the camera and to bodies.
+//! Mouse: it moves the camera and pulls bodies.
 
 use glam::{DVec2, DVec3, Vec3};
 use winit::event::{ElementState, MouseButton, MouseScrollDelta, Touch, TouchPhase, WindowEvent};

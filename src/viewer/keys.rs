@@ -1,4 +1,4 @@
-//! What keys do: one table, for the window and for its help.
+//! Keys and their actions: one table, for the window and for its help.
 
 use winit::keyboard::{Key, NamedKey};
 

@@ -1,4 +1,4 @@
-//! What was opened last, in a file where the system keeps the states of programs.
+//! Recent files, listed in a file where the system keeps the states of programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

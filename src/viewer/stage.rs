@@ -1,4 +1,4 @@
-//! What is on stage: one scene with its simulation, and the renderer that shows it.
+//! Stage of the window: one scene with its simulation, and the renderer that shows it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What can be gone back to: the states that a run has kept, or those that the window keeps while a simulation runs.
+//! Timeline: the states that a run has kept, or those that the window keeps while a simulation runs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The same scene gives the same bits, run after run.
+//! Determinism: a scene gives the same bits, run after run.
 
 use crate::common::{crowd, crowd_with_history, device, model};
 use glam::DVec3;

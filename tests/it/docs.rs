@@ -1,4 +1,4 @@
-//! What the documents say of the repository, held to the repository.
+//! Statements of the documents about the repository, compared with it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -301,11 +301,19 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
     }
 }
 
-/// rustdoc's lists show the first line alone: it is a noun or verb phrase, and begins with none of these words.
+/// rustdoc's lists show the first line alone, that of a module, too: it is a noun or verb phrase, and begins with none of these words.
 #[test]
 fn first_lines_of_documentation_stand_alone() {
     let mut files = Vec::new();
-    for folder in ["python/src", "src", "tests", "tools", "web/src"] {
+    for folder in [
+        "benches",
+        "examples",
+        "python/src",
+        "src",
+        "tests",
+        "tools",
+        "web",
+    ] {
         tree(&own(folder), &mut files);
     }
     let begun_badly = [
@@ -326,12 +334,14 @@ fn first_lines_of_documentation_stand_alone() {
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
         for (number, line) in lines.iter().enumerate() {
-            let follows = number > 0 && lines[number - 1].starts_with("///");
-            if follows || !line.starts_with("/// ") {
+            let Some((mark, words)) = line.split_once(' ') else {
+                continue;
+            };
+            let follows = number > 0 && lines[number - 1].starts_with(mark);
+            if follows || !["///", "//!"].contains(&mark) {
                 continue;
             }
             read += 1;
-            let words = line.trim_start_matches("/// ");
             assert!(
                 !begun_badly.iter().any(|start| words.starts_with(start)),
                 "{}:{}: {line}",

@@ -1,4 +1,4 @@
-//! What acts on bodies besides contacts, on both engines: springs, drag, water, pushes, groups.
+//! Forces besides contacts, on both engines: springs, drag, water, pushes, groups.
 
 use std::f64::consts::PI;
 

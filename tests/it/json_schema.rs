@@ -1,4 +1,4 @@
-//! As much of JSON Schema (2020-12) as the schema of a scene uses; a keyword it does not know is an
+//! Validator for the part of JSON Schema (2020-12) that the schema of a scene uses; an unknown keyword is an
 //! error, so that nothing goes unchecked.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What costs time besides steps: output, which happens beside the simulation, and bodies that come in.
+//! Costs besides steps: output, which happens beside the simulation, and bodies that come in.
 
 use std::time::{Duration, Instant};
 

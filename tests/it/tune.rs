@@ -1,4 +1,4 @@
-//! What can be changed while a simulation runs, on both engines.
+//! Parameters that change while a simulation runs, on both engines.
 
 use crate::common::on_both;
 use glam::DVec3;

@@ -1,4 +1,4 @@
-//! What bodies do over a run, from samples.
+//! Motion of bodies over a run, from samples.
 
 use glam::DVec3;
 use rockfall::{BodyState, Simulation};

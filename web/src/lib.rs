@@ -1,4 +1,4 @@
-//! What a page of a browser calls: the window's viewer on a canvas, and the checks of scenes.
+//! Functions for a page of a browser: the window's viewer on a canvas, and the checks of scenes.
 
 #![cfg(target_family = "wasm")]
 

@@ -1,4 +1,4 @@
-//! How fast the memory of an engine copies, the limit that a step is held to.
+//! Speed of copies in the memory of an engine: the limit of a step's speed.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! How fast a scene runs, measured so that the number means something.
+//! Benchmarks of a scene: its speed, measured so that the number means something.
 //!
 //! A scene is first *settled*: it runs for its duration, so that what is timed is a pile and not
 //! bodies in flight. From the state that it then has, the same steps run again and again: a few

@@ -1,4 +1,4 @@
-//! How far two states of one model are apart: one engine against the other.
+//! Differences between two states of one model: one engine beside the other.
 
 mod engines;
 

@@ -1,4 +1,4 @@
-//! How the periodic box deforms.
+//! Deformation of the periodic box.
 
 use super::super::format::{self, NormalModel, SceneFile};
 use super::check::{Check, Sign};

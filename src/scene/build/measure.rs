@@ -1,4 +1,4 @@
-//! What a run is to measure, and what ends it.
+//! Measures of a run, and conditions that end it.
 
 use super::super::error::exact;
 use super::super::format::SceneFile;

@@ -1,4 +1,4 @@
-//! What a run is to write.
+//! Output of a run.
 
 use super::super::error::Problem;
 use super::super::format::{Interval, Kind, SceneFile};

@@ -1,4 +1,4 @@
-//! What is in use: how large it is, how far away, and what is not.
+//! Parts of a scene in use: sizes, distances, and names that nothing uses.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How a scene is to be shown.
+//! View of a scene.
 
 use super::super::error::exact;
 use super::super::format::{self, SceneFile};

@@ -1,4 +1,4 @@
-//! How a periodic box deforms, as it is written.
+//! Deformation of the periodic box, as it is written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

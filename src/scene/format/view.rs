@@ -1,4 +1,4 @@
-//! How a scene asks to be shown, as it is written.
+//! View of a scene, as it is written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

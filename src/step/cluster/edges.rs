@@ -1,5 +1,4 @@
-//! What a part of a scene shares with the others: which bodies it has, which of them others have copies of, and what is sent
-//! when.
+//! Borders of a part of a scene: its own bodies, its copies of others, and messages about both.
 
 use std::mem::replace;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How ranks reach each other.
+//! Messages between ranks.
 
 use std::io;
 use std::path::Path;

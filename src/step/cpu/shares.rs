@@ -1,4 +1,4 @@
-//! How bodies are divided among subdomains, so that each takes about the same time.
+//! Division of the bodies among subdomains, so that each subdomain takes about the same time.
 
 use std::ops::Range;
 

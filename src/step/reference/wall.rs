@@ -1,4 +1,4 @@
-//! Where a facet of a wall is nearest to a point, in the frame of the wall, and which of them a sphere touches; the
+//! Nearest points of facets, in the frame of the wall, and the choice of those that a sphere touches; the
 //! twin of `shaders/shared/wall.wgsl` and of the first part of `shaders/walls.wgsl`.
 
 use glam::IVec3;

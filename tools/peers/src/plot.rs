@@ -1,4 +1,4 @@
-//! What was measured, as a plot.
+//! Plot of the measurements.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What a release needs: a package that builds by itself, an interface that keeps its promises, and files for users.
+//! Releases: a package that builds by itself, an interface that keeps its promises, and files for users.
 
 use std::env::consts::{ARCH, EXE_EXTENSION, OS};
 use std::path::Path;

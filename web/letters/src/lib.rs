@@ -1,4 +1,4 @@
-//! What egui needs of the crate `vello_cpu` to draw letters, in its place.
+//! Replacement of the crate `vello_cpu`, with the part that egui needs to draw letters.
 //!
 //! egui fills one white outline after another with it. The crate can do far more, for which a page of a browser would load 1.5
 //! MB, a quarter of its code. The workspace's `Cargo.toml` puts this in its place; who builds the library elsewhere has the
@@ -9,7 +9,7 @@ use kurbo::{Affine, PathEl, Shape as _};
 
 pub use {color, kurbo};
 
-/// Where an outline is filled.
+/// Canvas that outlines are filled on.
 pub struct RenderContext {
     size: [u16; 2],
     transform: Affine,
@@ -19,7 +19,7 @@ pub struct RenderContext {
 /// Pixels of RGBA.
 pub struct Pixmap(Vec<u8>);
 
-/// What the original keeps between pictures.
+/// Stand-in for the caches of the original.
 pub struct Resources;
 
 impl Resources {

@@ -1,4 +1,4 @@
-//! What egui needs of the crate `skrifa` to outline letters, in its place.
+//! Replacement of the crate `skrifa`, with the part that egui needs to outline letters.
 //!
 //! The crate reads fonts of all kinds and fits their outlines to pixels by the programs in them, for which a page of a browser would
 //! load 0.3 MB. Rockfall has one font, and legends read that with `ttf-parser`: so does this. Outlines that are to be hinted become so high
@@ -20,7 +20,7 @@ impl<'a> FontRef<'a> {
     }
 }
 
-/// What a font says of itself.
+/// Properties of a font.
 pub trait MetadataProvider<'a> {
     fn charmap(&self) -> charmap::Charmap<'a>;
     fn outline_glyphs(&self) -> outline::OutlineGlyphCollection<'a>;
@@ -140,7 +140,7 @@ pub mod metrics {
 pub mod instance {
     use super::Face;
 
-    /// How large a font is: pixels of an em, or in units of its own.
+    /// Size of a font: pixels of an em, or in units of its own.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct Size(Option<f32>);
 
@@ -257,7 +257,7 @@ pub mod outline {
     use super::instance::{Location, LocationRef, Size};
     use super::{Face, GlyphId, number};
 
-    /// Why a glyph has no outline.
+    /// Reason for a glyph without an outline.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DrawError;
 
@@ -280,7 +280,7 @@ pub mod outline {
         fn close(&mut self);
     }
 
-    /// What outlines are fitted to.
+    /// Display for which outlines are hinted.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Target {
         #[default]
@@ -292,7 +292,7 @@ pub mod outline {
         },
     }
 
-    /// How much.
+    /// Strength of hinting.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SmoothMode {
         Normal,
@@ -346,7 +346,7 @@ pub mod outline {
         }
     }
 
-    /// How an outline is drawn.
+    /// Settings for drawing an outline.
     pub struct DrawSettings {
         size: Size,
         is_hinted: bool,

@@ -1,4 +1,4 @@
-//! What egui needs of the crate `harfrust` to place letters, in its place.
+//! Replacement of the crate `harfrust`, with the part that egui needs to place letters.
 //!
 //! The crate shapes all scripts of the world. Rockfall has one font, of Latin, Greek and Cyrillic letters, which stand beside
 //! each other as they are, and a page of a browser would load 0.4 MB for the rest. The workspace's `Cargo.toml` puts this in its
@@ -27,7 +27,7 @@ pub struct GlyphInfo {
     pub cluster: u32,
 }
 
-/// Where a letter stands, and how far the next one is from it, in units of the font.
+/// Place of a letter, and the distance to the next one, in units of the font.
 #[derive(Clone, Copy, Default)]
 pub struct GlyphPosition {
     pub x_advance: i32,
@@ -36,7 +36,7 @@ pub struct GlyphPosition {
     pub y_offset: i32,
 }
 
-/// What the original keeps of a font.
+/// Stand-in for the original's tables of a font.
 pub struct ShaperData;
 
 /// A font whose letters are placed.
@@ -51,10 +51,10 @@ pub struct Variation {
 /// A font with variations.
 pub struct ShaperInstance;
 
-/// What the original can be told.
+/// Options of the original.
 pub struct ShapeOptions;
 
-/// What stands beside a text.
+/// Stand-in for flags about the text before and after.
 #[derive(Clone, Copy)]
 pub struct BufferFlags;
 
