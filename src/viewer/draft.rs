@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 #[cfg(not(target_family = "wasm"))]
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
+#[cfg(not(target_family = "wasm"))]
 use jsonc_parser::ParseOptions;
 #[cfg(not(target_family = "wasm"))]
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-#[cfg(not(target_family = "wasm"))]
-use similar::{ChangeTag, TextDiff};
 
 use super::panel::Wish;
 use crate::model::Model;
@@ -95,23 +95,11 @@ impl Draft {
         }
         left_out.extend(stiffness(&scene, written, tuned));
         let after = root.to_string();
-        let diff = TextDiff::from_lines(text, after.as_str());
-        let mut lines = Vec::new();
-        for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
-            for change in hunk.iter_changes() {
-                let changed = match change.tag() {
-                    ChangeTag::Equal => Changed::Not,
-                    ChangeTag::Delete => Changed::Gone,
-                    ChangeTag::Insert => Changed::New,
-                };
-                lines.push((changed, change.value().trim_end().to_owned()));
-            }
-        }
         Ok(Draft {
             path: path.to_owned(),
             before: text.to_owned(),
+            lines: changed_lines(text, &after),
             after,
-            lines,
             left_out,
         })
     }
@@ -138,6 +126,37 @@ impl Draft {
     pub fn changes(&self) -> bool {
         self.before != self.after
     }
+}
+
+/// Lines of a text that another one lacks or adds, with two lines around them.
+#[cfg(not(target_family = "wasm"))]
+fn changed_lines(before: &str, after: &str) -> Vec<(Changed, String)> {
+    const AROUND: u32 = 2;
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let hunks: Vec<Hunk> = diff.hunks().collect();
+    let is_near = |line: u32, hunk: &Hunk| {
+        line + AROUND >= hunk.before.start && line < hunk.before.end + AROUND
+    };
+    let mut lines = Vec::new();
+    let mut show = |changed, of: &[_], range: std::ops::Range<u32>| {
+        for line in range {
+            if changed != Changed::Not || hunks.iter().any(|hunk| is_near(line, hunk)) {
+                let text = input.interner[of[line as usize]].trim_end();
+                lines.push((changed, text.to_owned()));
+            }
+        }
+    };
+    let mut next = 0;
+    for hunk in &hunks {
+        show(Changed::Not, &input.before, next..hunk.before.start);
+        show(Changed::Gone, &input.before, hunk.before.clone());
+        show(Changed::New, &input.after, hunk.after.clone());
+        next = hunk.before.end;
+    }
+    show(Changed::Not, &input.before, next..input.before.len() as u32);
+    lines
 }
 
 /// The coefficients of two materials: in the one material that there is, or in the entry of the pair.
