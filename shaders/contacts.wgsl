@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, shares, spheres, contact, law, opaque, history, sum, lists
+// import: layout, tags, dispatch, grid, rotation, shares, posed, spheres, contact, law, opaque, history, sum, lists
 
 // Contacts of each sphere with others: force, torque, overlap, number, and contact histories. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere

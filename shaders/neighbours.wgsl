@@ -210,6 +210,7 @@ fn neighbours_fill(
         return;
     }
     first_entry = stats.first_entry;
+    lists[bodies_start() + index] = spheres[index].body;
     let start = list_start(index);
     let end = start + find(index, start, true);
     // By insertion: the lists are short, and nearly sorted by cells.

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, shares, spheres, contact, law, opaque, history, sum, gathered
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, shares, posed, spheres, contact, law, opaque, history, sum, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread a sphere that has
 // walls in its list: side by side, so that no others wait for them.

@@ -4,7 +4,7 @@
 // The bits are those of `posed`: the centre of a ball is that of its body, and both turn alike.
 
 @group(0) @binding(5) var<storage, read> bodies: array<Body>;
-@group(0) @binding(63) var<uniform> balls: array<BallKind, MAX_BALLS>;
+@group(0) @binding(63) var<uniform> balls: array<BallKind, MAX_KINDS>;
 
 fn sphere_at(index: u32) -> Sphere {
     let body = bodies[index];

@@ -1,6 +1,6 @@
 // The neighbour lists, in one buffer: where the list of each sphere starts, with room for further spheres; then, with as much
-// room, the spheres that have walls in their lists, in any order; then the entries of all lists. These lie in a ring, from
-// `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
+// room each, the spheres that have walls in their lists, in any order, and the body of each sphere; then the entries of all
+// lists. These lie in a ring, from `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
 
 // Place of the first entry; an entry point sets it.
 var<private> first_entry: u32;
@@ -27,7 +27,17 @@ fn ring_length() -> u32 {
 
 // Element of `lists` where the spheres that have walls in their lists start.
 fn near_walls_start() -> u32 {
-    return params.ring_start / 2u;
+    return params.ring_start / 3u;
+}
+
+// Element of `lists` where the bodies of the spheres start.
+fn bodies_start() -> u32 {
+    return params.ring_start / 3u * 2u;
+}
+
+// The body of a sphere.
+fn body_of(sphere: u32) -> u32 {
+    return lists[bodies_start() + sphere];
 }
 
 // Element of `lists` where the ring starts.

@@ -4,7 +4,7 @@ use super::State;
 use super::bonds::bonds;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
-use super::kinds::{balls, displacement, kinds};
+use super::kinds::{balls, displacement, fit_tables, kinds};
 use super::layout::*;
 use super::pairs::{force_unit, pairs, range};
 use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
@@ -87,6 +87,7 @@ impl State {
                 history_values: History::used(model),
                 facet_kinds: walls.facet_kinds,
                 balls: balls.is_some().into(),
+                clumps: fit_tables(&properties, &members).into(),
                 limit_damping: model.contact.limit_damping.into(),
                 rescales: model.contact.rescales.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
@@ -162,7 +163,7 @@ impl State {
             stats: vec![Stats::default()],
             properties,
             members,
-            balls: balls.unwrap_or_else(|| vec![BallKind::default(); MAX_BALLS]),
+            balls: balls.unwrap_or_else(|| vec![BallKind::default(); MAX_KINDS]),
             ..State::default()
         };
         let new = model.bodies.iter().zip(0..);

@@ -104,10 +104,15 @@ pub(super) fn balls(properties: &[BodyProperties], members: &[Member]) -> Option
         })
     };
     let mut balls: Vec<BallKind> = properties.iter().map(ball).collect::<Option<_>>()?;
-    (balls.len() <= MAX_BALLS).then(|| {
-        balls.resize(MAX_BALLS, BallKind::default());
+    fit_tables(properties, members).then(|| {
+        balls.resize(MAX_KINDS, BallKind::default());
         balls
     })
+}
+
+/// Whether kinds and spheres of shapes fit the tables of which the GPU engine derives spheres.
+pub(super) fn fit_tables(properties: &[BodyProperties], members: &[Member]) -> bool {
+    properties.len() <= MAX_KINDS && members.len() <= MAX_MEMBERS
 }
 
 /// Spheres of a side of a cube of `spheres` spheres.
@@ -147,10 +152,10 @@ mod tests {
             _pad: [0; 2],
         };
         assert_eq!(table[..3], [ball, ball, BallKind::default()]);
-        assert_eq!(table.len(), MAX_BALLS);
+        assert_eq!(table.len(), MAX_KINDS);
 
-        assert!(balls(&[kind; MAX_BALLS], &[member]).is_some());
-        assert_eq!(balls(&[kind; MAX_BALLS + 1], &[member]), None);
+        assert!(balls(&[kind; MAX_KINDS], &[member]).is_some());
+        assert_eq!(balls(&[kind; MAX_KINDS + 1], &[member]), None);
         let clump = BodyProperties {
             sphere_count: 2,
             ..kind
@@ -166,5 +171,9 @@ mod tests {
             ..kind
         };
         assert_eq!(balls(&[egg], &[member]), None);
+
+        assert!(fit_tables(&[clump; MAX_KINDS], &[member; MAX_MEMBERS]));
+        assert!(!fit_tables(&[clump; MAX_KINDS + 1], &[member; 2]));
+        assert!(!fit_tables(&[clump], &[member; MAX_MEMBERS + 1]));
     }
 }

@@ -113,9 +113,13 @@ shared_constants! {
     /// Groups of bodies that a scene may have: together they fit a uniform buffer.
     pub const MAX_GROUPS: usize = 32;
 
-    /// Kinds of balls for which there is a table, see [`BallKind`]: together they fit a uniform buffer.
+    /// Kinds of bodies that a table may have of which the GPU engine derives spheres: together they fit a uniform buffer.
     #[doc(hidden)]
-    pub const MAX_BALLS: usize = 256;
+    pub const MAX_KINDS: usize = 256;
+
+    /// Spheres of shapes that such a table may have, likewise.
+    #[doc(hidden)]
+    pub const MAX_MEMBERS: usize = 1024;
 
     /// Trains of waves that water may have.
     #[doc(hidden)]
@@ -271,6 +275,8 @@ shared_structs! {
         pub facet_kinds: u32,
         /// 1 if bodies of all kinds are balls, of which there is a table: see [`BallKind`].
         pub balls: u32,
+        /// 1 if kinds of bodies and spheres of shapes are few enough for tables: [`MAX_KINDS`] and [`MAX_MEMBERS`].
+        pub clumps: u32,
         /// 1 if spring and dashpot together never pull.
         pub limit_damping: u32,
         /// 1 if tangential springs keep their force while an overlap grows, see [`crate::model::ContactModel::rescales`].
@@ -399,18 +405,42 @@ shared_structs! {
     }
 }
 
+/// Source of the spheres of the passes `contacts` and `walls` in the GPU engine.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SphereSource {
+    /// From [`State::spheres`](super::State::spheres), into which they were posed.
+    #[default]
+    Posed,
+    /// From their bodies, all of which are balls, and the table of [`BallKind`]s.
+    Balls,
+    /// From their bodies, and tables of [`BodyProperties`] and [`Member`]s.
+    Clumps,
+}
+
 impl Params {
-    /// Whether the GPU engine poses the spheres of bodies for the next step where it moves these: nothing but contacts acts on
-    /// them, the box stays as it is, and a body has few spheres, for one thread has them all.
+    /// Whether a step of the GPU engine that follows another one needs no pass `pose`: nothing but contacts acts on bodies, the
+    /// box stays as it is, and spheres are derived, or posed where bodies are moved. For that a body must have few of them, for
+    /// one thread has them all.
     pub fn poses_early(&self) -> bool {
         let few = self.sphere_count <= 16 * self.body_count;
-        few && self.forces == 0 && self.deforms == 0
+        (few || self.derives_spheres()) && self.forces == 0 && self.deforms == 0
     }
 
-    /// Whether the GPU engine derives spheres from their bodies where it needs them: all bodies are balls, and no pass but
-    /// `contacts` and `walls` reads spheres in a step that keeps its lists.
-    pub fn finds_balls(&self) -> bool {
-        self.balls == 1 && self.heat == 0 && self.deforms == 0
+    /// Returns the source of the spheres of `contacts` and `walls` in the GPU engine.
+    pub fn sphere_source(&self) -> SphereSource {
+        // Where nothing else reads spheres in a step that keeps its lists, they need not be written.
+        let derives = self.heat == 0 && self.deforms == 0;
+        match (self.balls, self.clumps) {
+            (1, _) if derives => SphereSource::Balls,
+            (_, 1) if derives => SphereSource::Clumps,
+            _ => SphereSource::Posed,
+        }
+    }
+
+    /// Whether the GPU engine derives spheres from their bodies where it needs them.
+    pub fn derives_spheres(&self) -> bool {
+        self.sphere_source() != SphereSource::Posed
     }
 
     /// Has the box be as it is in the step `step`.

@@ -87,7 +87,7 @@ buffers! {
         Properties = properties: BodyProperties, per Model, derived;
         /// The spheres of each shape.
         Members = members: Member, per Model, derived;
-        /// Kinds of balls, if bodies of all kinds are balls, as many as `properties`; [`MAX_BALLS`](layout::MAX_BALLS) elements.
+        /// Kinds of balls, if bodies of all kinds are balls, as many as `properties`; [`MAX_KINDS`](layout::MAX_KINDS) elements.
         Balls = balls: BallKind, per Model, derived;
         /// Pair table; `material_count²` elements.
         Pairs = pairs: Pair, per Model, derived;

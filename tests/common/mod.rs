@@ -50,7 +50,8 @@ pub fn device() -> &'static Context {
     LEASE.with(|lease| lease.0)
 }
 
-fn open() -> Context {
+/// Opens a device of its own for a test that counts what is compiled for it.
+pub fn open() -> Context {
     let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
     let adapter = match &wanted {
         Some(text) => Adapter::choose(Some(text)),
@@ -59,8 +60,8 @@ fn open() -> Context {
     let adapter = adapter.unwrap_or_else(|error| {
         panic!("the GPU tests need an adapter: {error}; `cargo xtask test` installs one")
     });
-    // With no more than any adapter has, so that nothing relies on more.
-    adapter.open_least().unwrap()
+    // With no more than any adapter has, so that nothing relies on more; and a software one goes the way of a GPU.
+    adapter.open_least().unwrap().taken_for_software(false)
 }
 
 /// Options that open a device of its own on the adapter of [`device`].

@@ -1,15 +1,16 @@
 //! The GPU engine has several submissions under way: the host seldom waits, and the outcome does not depend on it.
 
-use crate::common::{device, own, walled_crowd};
+use crate::common::{device, open, own, walled_crowd};
 use glam::DVec3;
 use rockfall::internals::cpu;
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model};
-use rockfall::state::layout::{ASLEEP, Body, FAST, Sphere, SphereLoad, Wall};
+use rockfall::state::layout::{ASLEEP, Body, FAST, Params, Sphere, SphereLoad, SphereSource, Wall};
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::state::{Field, State};
 use rockfall::step::gpu::GpuEngine;
 use rockfall::{Simulation, scene};
+use serde_json::{Value, json};
 
 /// More than the engine has poses of walls for at a time.
 const STEPS: u64 = 1200;
@@ -119,14 +120,138 @@ fn balls_that_are_posed_with_their_bodies_have_the_same_bits() {
     assert!(bodies.iter().any(sleep) && !bodies.iter().all(sleep));
 }
 
-/// Bodies after some steps: balls are found by their bodies, or by spheres that are posed as bodies are moved.
+/// Bodies after some steps: spheres are derived from their bodies, by all tables that there are, or posed as bodies are moved.
 fn same_in_all_ways(start: &State) -> Vec<Body> {
-    assert!(start.params.finds_balls());
-    let mut posed = start.clone();
-    posed.params.balls = 0;
-    let [found, posed] = [start, &posed].map(same_at_once_and_one_by_one);
-    assert!(found == posed, "balls that are found and posed");
+    let own = start.params.sphere_source();
+    assert_ne!(own, SphereSource::Posed);
+    let found = same_at_once_and_one_by_one(start);
+    let mut other = start.clone();
+    if own == SphereSource::Balls {
+        other.params.balls = 0;
+        assert_eq!(other.params.sphere_source(), SphereSource::Clumps);
+        let by_kinds = same_at_once_and_one_by_one(&other);
+        assert!(found == by_kinds, "balls by the tables of clumps");
+    }
+    other.params.clumps = 0;
+    assert_eq!(other.params.sphere_source(), SphereSource::Posed);
+    let posed = same_at_once_and_one_by_one(&other);
+    assert!(found == posed, "spheres that are derived and posed");
     found
+}
+
+/// Clumps of several shapes in a box that is periodic along x, one of them fixed and one that turns.
+fn clumps(contact: Value) -> Value {
+    json!({
+        "version": 1, "contact": contact,
+        "materials": { "glass": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
+        "shapes": {
+            "cube": { "cube": { "n": 2, "radius": 0.012 }, "material": "glass" },
+            "block": { "cube": { "n": 3, "radius": 0.01 }, "material": "glass" },
+            "rod": { "spheres": [
+                { "center": [-0.03, 0, 0], "radius": 0.015 }, { "center": [-0.01, 0, 0], "radius": 0.02 },
+                { "center": [0.02, 0, 0], "radius": 0.018 } ], "material": "glass" },
+            "shot": { "sphere": { "radius": 0.015 }, "material": "glass" }
+        },
+        "domain": { "min": [-0.2, -0.1, -0.2], "max": [0.2, 0.6, 0.2], "periodic": [true, false, false] },
+        "planes": [
+            { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" },
+            { "point": [0, 0, -0.15], "normal": [0, 0, 1], "material": "glass" },
+            { "point": [0, 0, 0.15], "normal": [0, 0, -1], "material": "glass" } ],
+        "bodies": [
+            { "shape": "rod", "position": [0.19, 0.02, 0], "fixed": true },
+            { "shape": "cube", "position": [0, 0.04, 0.05], "angular_velocity": [0, 3, 0], "kinematic": true } ],
+        "fills": [{ "count": 40, "shapes": { "cube": 2, "block": 1, "rod": 2, "shot": 1 }, "seed": 2,
+                    "region": { "min": [-0.2, 0.1, -0.15], "max": [0.2, 0.5, 0.15] },
+                    "velocity": { "min": [-1, -3, -1], "max": [1, -1, 1] } }]
+    })
+}
+
+fn made(scene: &Value) -> Model {
+    let read = scene::parse(&scene.to_string(), "clumps.json".as_ref());
+    read.unwrap().model
+}
+
+fn hooke() -> Value {
+    json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e4 })
+}
+
+#[test]
+fn clumps_that_are_posed_with_their_bodies_have_the_same_bits() {
+    for contact in [hooke(), json!({ "normal": "impulse" })] {
+        let mut model = made(&clumps(contact));
+        model.sleep = Some(Sleep {
+            speed: 0.5,
+            after: 20.0 * model.time_step,
+            wake: 20.0,
+        });
+        let bodies = same_in_all_ways(&State::new(&model));
+        let sleep = |body: &Body| body.still & ASLEEP != 0;
+        assert!(bodies.iter().any(sleep) && !bodies.iter().all(sleep));
+    }
+}
+
+/// A sphere is that of another body once bodies have come and gone.
+#[test]
+fn clumps_that_come_and_go_have_the_same_bits() {
+    let mut scene = clumps(hooke());
+    scene["planes"].as_array_mut().unwrap().remove(0);
+    scene["inlets"] = json!([{ "rate": 400, "shapes": { "cube": 1, "shot": 1 }, "velocity": [0, -3, 0], "seed": 1,
+                               "region": { "min": [-0.15, 0.5, -0.1], "max": [0.15, 0.58, 0.1] } }]);
+    scene["outlets"] = json!([{ "inside": { "min": [-1, -5, -1], "max": [1, -0.02, 1] } }]);
+    let model = made(&scene);
+    let params = State::new(&model).params;
+    assert_eq!(params.sphere_source(), SphereSource::Clumps);
+    let [derived, posed] = [false, true].map(|is_software| {
+        let context = device().clone().taken_for_software(is_software);
+        let mut simulation = Simulation::on_gpu(model.clone(), &context).unwrap();
+        simulation.step((0.2 / model.time_step) as u64).unwrap();
+        simulation.state().unwrap().clone()
+    });
+    let ids: Vec<u64> = derived.identities.iter().map(|own| own.id).collect();
+    let first = u64::from(params.body_count);
+    assert!(
+        ids.iter().filter(|&&id| id < first).count() < 30,
+        "{ids:?} stay"
+    );
+    assert!(ids.iter().any(|&id| id >= first), "{ids:?} have come");
+    assert!(derived.bodies == posed.bodies, "bodies");
+    assert!(derived.sphere_loads == posed.sphere_loads, "loads");
+}
+
+/// One with many spheres needs no pass `pose` either.
+#[test]
+fn clumps_are_derived_however_many_spheres_they_have() {
+    let mut state = State::new(&made(&clumps(hooke())));
+    state.params.sphere_count = 27 * state.params.body_count;
+    assert!(state.params.poses_early());
+    state.params.clumps = 0;
+    assert!(!state.params.poses_early());
+    let own = State::new(&made(&clumps(hooke()))).params;
+    assert_eq!(own.sphere_source(), SphereSource::Clumps);
+    // What else reads spheres in each step.
+    for other in [Params { heat: 1, ..own }, Params { deforms: 1, ..own }] {
+        assert_eq!(other.sphere_source(), SphereSource::Posed);
+    }
+}
+
+/// To a software adapter arithmetic costs more than bytes.
+#[test]
+fn a_software_adapter_poses_clumps() {
+    let mut state = State::new(&made(&clumps(hooke())));
+    let gpu = open();
+    let software = gpu.clone().taken_for_software(true);
+    let outcome_on = |context, state: &State| {
+        let mut engine = GpuEngine::new(context, state).unwrap();
+        engine.step(1, 300, &mut Vec::new()).unwrap();
+        (outcome(&engine, state.clone(), Vec::new()), gpu.compiled())
+    };
+    let (derived, of_derived) = outcome_on(&gpu, &state);
+    let (posed, of_both) = outcome_on(&software, &state);
+    assert!(of_both > of_derived, "{of_both} programs");
+    assert!(posed == derived);
+    state.params.clumps = 0;
+    let (_, compiled) = outcome_on(&gpu, &state);
+    assert_eq!(compiled, of_both, "it has posed the same way");
 }
 
 /// A sphere whose offset is rounded to the end of its cell is in the next one, in a periodic box the first.
@@ -152,9 +277,11 @@ fn balls_at_the_end_of_their_cells_have_the_same_bits() {
         body.offset[k % 2] = u32::MAX;
     }
     start.stats[0].stale = 1;
-    let mut posed = start.clone();
-    posed.params.balls = 0;
-    let [found, posed] = [start, posed].map(|start| {
+    let mut by_kinds = start.clone();
+    by_kinds.params.balls = 0;
+    let mut posed = by_kinds.clone();
+    posed.params.clumps = 0;
+    let [found, by_kinds, posed] = [start, by_kinds, posed].map(|start| {
         let mut engine = engine(&start, false);
         engine.step(1, 2, &mut Vec::new()).unwrap();
         let mut state = start.clone();
@@ -166,8 +293,10 @@ fn balls_at_the_end_of_their_cells_have_the_same_bits() {
     let touching =
         |contacts: fn(&SphereLoad) -> u32| loads.clone().filter(|load| contacts(load) > 0).count();
     assert!(touching(SphereLoad::sphere_contacts) > 20 && touching(SphereLoad::wall_contacts) > 5);
-    assert!(found.bodies == posed.bodies, "bodies");
-    assert!(found.sphere_loads == posed.sphere_loads, "loads");
+    for derived in [found, by_kinds] {
+        assert!(derived.bodies == posed.bodies, "bodies");
+        assert!(derived.sphere_loads == posed.sphere_loads, "loads");
+    }
 }
 
 /// Bodies after some steps. Only steps in one submission pose balls for each other.
@@ -176,7 +305,8 @@ fn same_at_once_and_one_by_one(start: &State) -> Vec<Body> {
     let [at_once, one_by_one] = [900, 1].map(|piece| {
         let mut engine = engine(start, false);
         for step in (1..=900).step_by(piece) {
-            engine.step(step, piece as u64, &mut Vec::new()).unwrap();
+            let taken = engine.step(step, piece as u64, &mut Vec::new()).unwrap();
+            assert_eq!(taken, piece as u64);
         }
         let mut state = start.clone();
         for field in [Field::Bodies, Field::Spheres, Field::SphereLoads] {

@@ -8,7 +8,7 @@ use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, FunctionInfo, GlobalUse, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner, back};
 use rockfall::internals::math::wgsl::Layout;
-use rockfall::state::layout::{Params, STRUCTS};
+use rockfall::state::layout::{Params, STRUCTS, SphereSource};
 use rockfall::step::Pass;
 use rockfall::step::gpu::shaders::{Choice, Shader, source};
 
@@ -18,9 +18,11 @@ use crate::common::own;
 fn all() -> Vec<(&'static str, String)> {
     let own = Shader::all().map(|shader| (shader.name(), source(shader)));
     let law = None;
-    let of_balls = [Pass::Contacts, Pass::Walls].map(|pass| {
-        let shader = Shader::Pass(pass);
-        (shader.name(), Choice { law, balls: true }.source(shader))
+    let derived = [SphereSource::Balls, SphereSource::Clumps].map(|spheres| {
+        [Pass::Contacts, Pass::Walls].map(|pass| {
+            let shader = Shader::Pass(pass);
+            (shader.name(), Choice { law, spheres }.source(shader))
+        })
     });
     #[cfg(feature = "render")]
     let pictures = rockfall::render::shaders::NAMES.map(|name| {
@@ -29,7 +31,7 @@ fn all() -> Vec<(&'static str, String)> {
     });
     #[cfg(not(feature = "render"))]
     let pictures = [];
-    own.chain(of_balls).chain(pictures).collect()
+    own.chain(derived.concat()).chain(pictures).collect()
 }
 
 fn parse(source: &str) -> Module {

@@ -334,7 +334,11 @@ impl Bench {
         let roofline = if self.options.roofline {
             let stats = simulation.stats();
             let state = simulation.state()?;
-            let (params, near_walls) = (state.params, state.near_walls().count());
+            let params = state.params;
+            let near_walls: Vec<u32> = state.near_walls().collect();
+            let mut near = near_walls.clone();
+            // The spheres of a body are side by side.
+            near.dedup_by_key(|sphere| state.spheres[*sphere as usize].body);
             let lists = state.neighbour_starts.windows(2);
             let left_out = match params.poses_early() && params.sleep_steps == 0 {
                 true => lists.filter(|ends| ends[0] == ends[1]).count(),
@@ -344,11 +348,12 @@ impl Bench {
                 bodies: params.body_count.into(),
                 spheres: params.sphere_count.into(),
                 poses_early: params.poses_early(),
-                balls: params.finds_balls(),
+                source: params.sphere_source(),
                 buckets: params.bucket_count.into(),
                 entries: stats.neighbours.into(),
                 listed: f64::from(params.sphere_count) - left_out as f64,
-                near_walls: near_walls as f64,
+                near_walls: near_walls.len() as f64,
+                bodies_near_walls: near.len() as f64,
                 touching: settled.contacts_per_sphere * work.spheres,
                 history: 4.0 * f64::from(params.history_values),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),

@@ -1,7 +1,9 @@
 use serde::Serialize;
 
 use super::PassTime;
-use crate::state::layout::{Body, BodyBonds, BodyForce, BodyHeat, Bond, Sphere, SphereLoad};
+use crate::state::layout::{
+    Body, BodyBonds, BodyForce, BodyHeat, Bond, Sphere, SphereLoad, SphereSource,
+};
 use crate::step::Pass;
 
 /// Time of a step beside the time in which the memory could move its bytes.
@@ -9,7 +11,8 @@ use crate::step::Pass;
 /// A pass must read what it needs and write what it makes; the fewest bytes for that are those of the
 /// [layouts](crate::state::layout), each buffer once: data of neighbours counts once for each sphere, as if
 /// caches caught all other uses. Passes that build the neighbour lists count by the steps for which
-/// lists hold. The limit of the memory is what a plain copy reaches in the same run.
+/// lists hold. The bytes are those of a GPU, also where the CPU or a software adapter steps. The limit of the memory is what a
+/// plain copy reaches in the same run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Roofline {
     /// Bytes that a copy reads and writes in a second.
@@ -44,8 +47,8 @@ pub(super) struct Sizes {
     pub spheres: f64,
     /// Whether `integrate` poses the spheres: see [`Params::poses_early`](crate::state::layout::Params::poses_early).
     pub poses_early: bool,
-    /// Whether spheres are found by their bodies: see [`Params::finds_balls`](crate::state::layout::Params::finds_balls).
-    pub balls: bool,
+    /// Source of the spheres of `contacts` and `walls`.
+    pub source: SphereSource,
     pub buckets: f64,
     /// Entries of the neighbour lists.
     pub entries: f64,
@@ -56,6 +59,8 @@ pub(super) struct Sizes {
     pub listed: f64,
     /// Spheres that have walls in their lists.
     pub near_walls: f64,
+    /// Bodies of these.
+    pub bodies_near_walls: f64,
     /// Bytes of the history of a contact.
     pub history: f64,
     /// Steps for which the lists hold.
@@ -76,46 +81,54 @@ impl Sizes {
         const INDEX: f64 = 4.0;
         let body = size_of::<Body>() as f64;
         let sphere = size_of::<Sphere>() as f64;
-        // What contacts read of a sphere.
-        let seen = if self.balls { body } else { sphere };
+        let derives = self.source != SphereSource::Posed;
+        // What contacts read of so many spheres of so many bodies.
+        let seen = |spheres: f64, bodies: f64| match self.source {
+            SphereSource::Posed => spheres * sphere,
+            SphereSource::Balls => bodies * body,
+            SphereSource::Clumps => spheres * INDEX + bodies * body,
+        };
         // Cell, offset and radius, without the velocities.
         let place = 0.5 * sphere;
         let load = size_of::<SphereLoad>() as f64;
         // The part of a load that adds up from step to step.
         let account = 16.0;
         let entry = INDEX + self.history;
+        // The index of a body lies in the half with the place.
+        let posed = self.bodies * body + self.spheres * (place + sphere);
         let bytes = match pass {
             // Where lists are built.
-            Pass::Pose if self.poses_early && self.balls => {
-                self.spheres * (body + place + sphere) / self.steps_per_list
-            }
+            Pass::Pose if self.poses_early && derives => posed / self.steps_per_list,
             Pass::Pose if self.poses_early => 0.0,
-            // The index of a body lies in the half with the place.
-            Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
+            Pass::Pose => posed,
             // Bucket and slot of each sphere; counts, cleared, read and written.
             Pass::Bin => self.spheres * (place + 2.0 * INDEX) + self.buckets * 3.0 * INDEX,
             Pass::Scan => self.buckets * 2.0 * INDEX,
             // Bucket and slot are read, the unsorted indices written and read, the sorted written.
             Pass::Scatter => self.spheres * 5.0 * INDEX + self.buckets * INDEX,
             Pass::Neighbours => {
-                // Starts are put aside; old lists are read as the new ones get their histories.
+                // Starts are put aside, bodies of spheres written; old lists are read as the new ones get their histories.
                 let carry = match self.history {
                     0.0 => 0.0,
                     history => self.entries * (entry + history),
                 };
-                self.spheres * (place + 4.0 * INDEX)
+                self.spheres * (place + 5.0 * INDEX)
                     + self.buckets * INDEX
                     + self.entries * INDEX
                     + carry
             }
             Pass::Contacts => {
                 self.spheres * INDEX
-                    + self.listed * (seen + account + load)
+                    + seen(self.listed, self.bodies.min(self.listed))
+                    + self.listed * (account + load)
                     + self.entries * INDEX
                     + self.touching * 2.0 * self.history
             }
             // Its index, start and last entry; contacts with walls are few.
-            Pass::Walls => self.near_walls * (3.0 * INDEX + seen + 2.0 * load),
+            Pass::Walls => {
+                seen(self.near_walls, self.bodies_near_walls)
+                    + self.near_walls * (3.0 * INDEX + 2.0 * load)
+            }
             Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
             // The other body of each end is read besides.
             Pass::Bonds => {
@@ -129,7 +142,7 @@ impl Sizes {
                         + self.entries * INDEX)
             }
             Pass::Integrate => {
-                let poses = self.poses_early && !self.balls;
+                let poses = self.poses_early && !derives;
                 let posed = if poses { sphere } else { 0.0 };
                 self.spheres * posed
                     + self.bodies * 2.0 * body
@@ -191,11 +204,12 @@ mod tests {
             bodies: 1.0,
             spheres: 1.0,
             poses_early: true,
-            balls: false,
+            source: SphereSource::Posed,
             buckets: 1.0,
             entries: 10.0,
             listed: 1.0,
             near_walls: 0.0,
+            bodies_near_walls: 0.0,
             touching: 6.0,
             history: 16.0,
             steps_per_list: 20.0,
@@ -226,7 +240,7 @@ mod tests {
         };
         assert_eq!(alone.bytes(Pass::Contacts), 4.0);
         let balls = Sizes {
-            balls: true,
+            source: SphereSource::Balls,
             ..sizes
         };
         // Bodies in place of spheres, which are posed where lists are built.
@@ -236,6 +250,23 @@ mod tests {
             balls.bytes(Pass::Contacts) - sizes.bytes(Pass::Contacts),
             16.0
         );
+        // A cube of eight spheres, half of which are near a wall: the index of the body of each, and the body once.
+        let cube = Sizes {
+            spheres: 8.0,
+            listed: 8.0,
+            near_walls: 4.0,
+            bodies_near_walls: 1.0,
+            ..sizes
+        };
+        let derived = Sizes {
+            source: SphereSource::Clumps,
+            ..cube
+        };
+        let saved = |pass| cube.bytes(pass) - derived.bytes(pass);
+        assert_eq!(saved(Pass::Pose), -(80.0 + 8.0 * 96.0) / 20.0);
+        assert_eq!(saved(Pass::Contacts), 8.0 * 64.0 - (8.0 * 4.0 + 80.0));
+        assert_eq!(saved(Pass::Walls), 4.0 * 64.0 - (4.0 * 4.0 + 80.0));
+        assert_eq!(saved(Pass::Integrate), 8.0 * 64.0);
         assert_eq!(sizes.bytes(Pass::Scan), 8.0 / 20.0);
         let without = Sizes {
             history: 0.0,

@@ -8,7 +8,9 @@ use wgpu::BufferUsages;
 use super::device::Context;
 use super::kernels::{Object, Threads};
 use crate::model::error::{Error, Result};
-use crate::state::layout::{Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose};
+use crate::state::layout::{
+    BodyProperties, MAX_KINDS, MAX_MEMBERS, Member, Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose,
+};
 use crate::state::{Field, KinematicWalls, SLICES, State};
 use crate::step::Patience;
 
@@ -54,10 +56,11 @@ fn home(field: Field) -> Field {
 }
 
 /// Returns the start of a field in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists.
-/// Between these and the entries there is as much for the spheres that are near walls: see `shaders/shared/lists.wgsl`.
+/// Between these and the entries there is as much each for the spheres that are near walls and for the bodies of spheres: see
+/// `shaders/shared/lists.wgsl`.
 fn offset(starts: u64, field: Field) -> u64 {
     match field {
-        Field::Neighbours => 2 * starts,
+        Field::Neighbours => 3 * starts,
         Field::WallSums => size_of::<Stats>() as u64,
         _ => 0,
     }
@@ -335,7 +338,10 @@ impl Buffers {
         }
         let near_walls: Vec<u32> = state.near_walls().collect();
         let lists = self.field(Field::Neighbours);
-        context.write(lists, self.kept_starts.size(), cast_slice(&near_walls));
+        let starts = self.kept_starts.size();
+        context.write(lists, starts, cast_slice(&near_walls));
+        let bodies: Vec<u32> = state.spheres.iter().map(|sphere| sphere.body).collect();
+        context.write(lists, 2 * starts, cast_slice(&bodies));
         let count = near_walls.len() as u32;
         let place = std::mem::offset_of!(Stats, near_walls) as u64;
         context.write(self.field(Field::Stats), place, bytes_of(&count));
@@ -472,17 +478,33 @@ impl Buffers {
     }
 
     pub fn set_params(&mut self, context: &Context, params: Params) {
-        self.params_value = params;
-        context.write(&self.params, 0, &uniform(&params));
+        self.params_value = Params {
+            // A software adapter would pay for the arithmetic, and has no bytes to gain.
+            clumps: params.clumps & u32::from(!context.is_software),
+            ..params
+        };
+        context.write(&self.params, 0, &uniform(&self.params_value));
     }
 }
 
 /// Usages of the buffer of a field.
 fn usage(field: Field) -> BufferUsages {
     match field {
-        Field::Walls | Field::Groups | Field::Balls => STORAGE | BufferUsages::UNIFORM,
+        Field::Walls | Field::Groups | Field::Balls | Field::Properties | Field::Members => {
+            STORAGE | BufferUsages::UNIFORM
+        }
         _ => STORAGE,
     }
+}
+
+/// Bytes of the table of a field, which shaders may bind as a uniform of one length.
+fn table(field: Field) -> u64 {
+    let bytes = match field {
+        Field::Properties => MAX_KINDS * size_of::<BodyProperties>(),
+        Field::Members => MAX_MEMBERS * size_of::<Member>(),
+        _ => 0,
+    };
+    bytes as u64
 }
 
 /// Workgroups of the passes that build the neighbour lists.
@@ -497,7 +519,7 @@ const SLICE_STRIDE: u64 = 256;
 fn length(state: &State, field: Field) -> u64 {
     match field {
         Field::Neighbours | Field::History => ring_bytes(&state.params, field),
-        _ => state.bytes(field).len() as u64,
+        _ => table(field).max(state.bytes(field).len() as u64),
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Context {
     pub queue: wgpu::Queue,
     /// A feature that the adapter lacks to draw pictures, if any.
     cannot_draw: Option<&'static str>,
+    /// Whether the adapter is a program on the CPU.
+    pub(super) is_software: bool,
     pub(super) counts: Arc<Counts>,
     /// Compiled for it so far.
     pub(super) programs: Arc<Programs>,
@@ -67,6 +69,15 @@ impl Context {
         self.queue.write_buffer(buffer, offset, bytes);
     }
 
+    /// This device, taken for a GPU or for a program on the CPU: tests have one adapter go the ways of both.
+    #[doc(hidden)]
+    pub fn taken_for_software(self, is_software: bool) -> Context {
+        Context {
+            is_software,
+            ..self
+        }
+    }
+
     /// This device, with all counters at 0.
     pub(super) fn counted(&self) -> Context {
         Context {
@@ -106,6 +117,7 @@ impl Context {
             device,
             queue,
             cannot_draw: adapter.cannot_draw(),
+            is_software: adapter.is_software(),
             counts: Arc::default(),
             programs: Arc::default(),
         })
@@ -398,6 +410,7 @@ impl Adapter {
             device,
             queue,
             cannot_draw: self.cannot_draw(),
+            is_software: self.is_software(),
             counts: Arc::default(),
             programs: Arc::default(),
         })

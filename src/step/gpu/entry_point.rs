@@ -3,7 +3,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use super::shaders::{Choice, Shader};
 use crate::model::error::{Error, Result};
-use crate::state::layout::Params;
+use crate::state::layout::{Params, SphereSource};
 
 /// Kind of a step: whether it may build lists, and what the one before has done for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 pub(super) struct Variant {
     pub name: &'static str,
     file: Shader,
-    balls: bool,
+    spheres: SphereSource,
     /// The text of a custom contact law.
     pub law: Option<String>,
     /// Values of its pipeline constants: features of the scene, so that the driver's compiler leaves out what others need.
@@ -39,7 +39,7 @@ impl Variant {
         Variant {
             name,
             file,
-            balls: params.finds_balls(),
+            spheres: params.sphere_source(),
             law: law.map(str::to_owned),
             constants: [
                 ("LAW", params.law),
@@ -71,9 +71,9 @@ pub struct EntryPoint {
 
 impl EntryPoint {
     pub(super) fn new(variant: &Variant) -> Result<EntryPoint> {
-        let (name, file, balls) = (variant.name, variant.file, variant.balls);
+        let (name, file, spheres) = (variant.name, variant.file, variant.spheres);
         let law = variant.law.as_deref();
-        let source = Choice { law, balls }.source(file);
+        let source = Choice { law, spheres }.source(file);
         let wrong = |message: String| Error::Shader {
             name: file.name(),
             message,

@@ -112,8 +112,8 @@ pub(super) struct Needs {
     heat: bool,
     /// The periodic box deforms.
     deforms: bool,
-    /// Spheres are found by their bodies.
-    balls: bool,
+    /// Spheres are derived from their bodies.
+    derives: bool,
 }
 
 impl Needs {
@@ -126,7 +126,7 @@ impl Needs {
             bonds: params.bonds == 1,
             heat: params.heat == 1,
             deforms: params.deforms == 1,
-            balls: params.finds_balls(),
+            derives: params.derives_spheres(),
         }
     }
 }
@@ -205,7 +205,7 @@ pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 3] {
     };
     let mut integrate = entries(Pass::Integrate, needs);
     let mut listed = Vec::new();
-    if needs.balls {
+    if needs.derives {
         listed.push(own(Pass::Pose, "pose_listed", Threads::Spheres));
     } else {
         integrate.pop();
@@ -233,7 +233,7 @@ pub(super) struct Kernels {
 }
 
 /// Kernels of steps without a `pose`: spheres are posed at the end of the step before, while their bodies are at hand, or,
-/// if these are balls, only where lists are built.
+/// if they are derived from these, only where lists are built.
 struct Posing {
     /// In place of `integrate`.
     integrate: Vec<Kernel>,
@@ -321,7 +321,7 @@ impl Kernels {
             let builds = step.is_multiple_of(period);
             // The host may have moved bodies before the first step, and looks at the spheres as the last one had them.
             let poses = step + 1 < steps;
-            let is_posed = step > 0 && (poses || !buffers.params_value.finds_balls());
+            let is_posed = step > 0 && (poses || !buffers.params_value.derives_spheres());
             for pass in Pass::ALL {
                 let kernels = match (pass, posing) {
                     _ if pass.builds_lists() && !builds => continue,

@@ -3,7 +3,7 @@
 use crate::math::grid;
 use crate::math::wgsl::include_wgsl;
 use crate::model::wall::facet;
-use crate::state::layout;
+use crate::state::layout::{self, SphereSource};
 use crate::step::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
@@ -56,7 +56,7 @@ fn file_of(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 18] = [
+const SHARED: [(&str, &str); 19] = [
     ("tags", include_wgsl!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
@@ -91,6 +91,7 @@ const SHARED: [(&str, &str); 18] = [
         include_wgsl!("../../../shaders/shared/spheres.wgsl"),
     ),
     (BALLS, include_wgsl!("../../../shaders/shared/balls.wgsl")),
+    (CLUMPS, include_wgsl!("../../../shaders/shared/clumps.wgsl")),
     ("sum", include_wgsl!("../../../shaders/shared/sum.wgsl")),
     ("lists", include_wgsl!("../../../shaders/shared/lists.wgsl")),
     (
@@ -117,13 +118,14 @@ pub fn source(shader: Shader) -> String {
 pub struct Choice<'a> {
     /// The text of a custom contact law, in place of `law.wgsl`.
     pub law: Option<&'a str>,
-    /// Whether spheres are found by their bodies, which are balls: `balls.wgsl` in place of `spheres.wgsl`.
-    pub balls: bool,
+    /// Source of spheres: `balls.wgsl` or `clumps.wgsl` in place of `spheres.wgsl`.
+    pub spheres: SphereSource,
 }
 
 const LAW: &str = "law";
 const SPHERES: &str = "spheres";
 const BALLS: &str = "balls";
+const CLUMPS: &str = "clumps";
 
 impl Choice<'_> {
     /// [`source`] with this choice.
@@ -139,10 +141,10 @@ impl Choice<'_> {
                 ""
             }
             _ => {
-                let chosen = if self.balls && import == SPHERES {
-                    BALLS
-                } else {
-                    import
+                let chosen = match self.spheres {
+                    SphereSource::Balls if import == SPHERES => BALLS,
+                    SphereSource::Clumps if import == SPHERES => CLUMPS,
+                    _ => import,
                 };
                 shared(chosen)
                     .unwrap_or_else(|| panic!("shaders/shared/{chosen}.wgsl does not exist"))
@@ -296,7 +298,7 @@ fn check_variables(module: &naga::Module) -> Result<(), String> {
 fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
     let choice = |law| Choice {
         law: Some(law),
-        balls: false,
+        spheres: SphereSource::Posed,
     };
     let ours = choice("").source(Shader::Pass(pass));
     let source = choice(law).source(Shader::Pass(pass));

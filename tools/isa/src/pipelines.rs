@@ -67,7 +67,8 @@ const LAWS: [(&str, u32, u32); 4] = [
 ];
 
 /// The scenes whose pipelines are made: with everything that takes code or a pass of its own, under each law; a plain
-/// one, of bodies of one material among planes; and the same where these are balls.
+/// one, of bodies of one material among planes; and the same where spheres are derived from these, which are of few kinds
+/// or balls.
 fn scenes() -> Vec<(&'static str, Params)> {
     let everything = LAWS.map(|(name, law, history_values)| {
         let params = Params {
@@ -98,6 +99,7 @@ fn scenes() -> Vec<(&'static str, Params)> {
     };
     let mut scenes = Vec::from(everything);
     scenes.push(("plain", plain));
+    scenes.push(("clumps", Params { clumps: 1, ..plain }));
     scenes.push(("balls", Params { balls: 1, ..plain }));
     scenes
 }
