@@ -2,7 +2,7 @@
 
 // What bonds do to each body, besides all that `forces` has summed. One thread a body: it goes through the ends of bonds
 // that are at the body. Both bodies of a bond reckon it from the first to the second, with the same numbers, so that both
-// copies of it break in the same step.
+// copies of it break and heal in the same step.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
@@ -33,6 +33,67 @@ fn conjugate(q: vec4<f32>) -> vec4<f32> {
     return vec4<f32>(-q.xyz, q.w);
 }
 
+// A point of a body at the end of an arm from its centre of mass, within its cell, m.
+fn point(body: Body, arm: vec3<f32>) -> vec3<f32> {
+    return metres(body.offset, params.cell_size) + upright(arm, params);
+}
+
+// Notes that a bond breaks or heals in this step, and where: a place within a cell.
+fn note(entry: u32, cell: vec3<i32>, place: vec3<f32>) {
+    bonds[entry].time = params.earlier + f32(stats.step) * params.time_step;
+    bonds[entry].step = stats.step;
+    bonds[entry].cell = cell;
+    bonds[entry].offset = place;
+}
+
+// A turn of the x axis to a unit vector. For a vector with a negative x it starts with half a turn about z, because the
+// shortest turn is not defined for -x.
+fn from_x_to(along: vec3<f32>) -> vec4<f32> {
+    if along.x < 0.0 {
+        return normalize(vec4<f32>(along.z, 0.0, 1.0 - along.x, along.y));
+    }
+    return normalize(vec4<f32>(0.0, -along.z, along.y, 1.0 + along.x));
+}
+
+// Counts the steps for which the spheres of a broken bond have been near each other. After enough of them the bond is whole,
+// and has no force where the spheres are then.
+fn heal(entry: u32) {
+    let bond = bonds[entry];
+    let first_body = bodies[bond.first];
+    let second_body = bodies[bond.second];
+    let first = quaternion(first_body.orientation);
+    let second = quaternion(second_body.orientation);
+    let from_first = rotate(bond.first_frame, vec3<f32>(bond.first_length, 0.0, 0.0));
+    let from_second = rotate(bond.second_frame, vec3<f32>(-bond.second_length, 0.0, 0.0));
+    let first_center = rotate(first, bond.first_arm - from_first);
+    let second_center = rotate(second, bond.second_arm - from_second);
+    let here = point(first_body, first_center);
+    let way = shortest_way(second_body.cell - first_body.cell, point(second_body, second_center) - here, params);
+    let distance = length(way);
+    let is_near = distance > 0.0 && distance <= bond.healing_reach;
+    let near = select(0u, bond.near + 1u, is_near);
+    bonds[entry].near = near;
+    if !is_near || f32(near) * params.time_step < bond.healing_time {
+        return;
+    }
+    let along = way / distance;
+    // The gap may be another than when the bond was made.
+    let wider = 0.5 * (distance - (bond.first_length + bond.second_length));
+    let first_length = bond.first_length + wider;
+    let second_length = bond.second_length + wider;
+    let frame = from_x_to(along);
+    bonds[entry].first_length = first_length;
+    bonds[entry].second_length = second_length;
+    bonds[entry].first_arm = rotate(conjugate(first), first_center + first_length * along);
+    bonds[entry].second_arm = rotate(conjugate(second), second_center - second_length * along);
+    bonds[entry].first_frame = normalize(multiply(conjugate(first), frame));
+    bonds[entry].second_frame = normalize(multiply(conjugate(second), frame));
+    bonds[entry].broken = 0u;
+    bonds[entry].near = 0u;
+    bonds[entry].energy = 0.0;
+    note(entry, first_body.cell, here + upright(first_length * along, params));
+}
+
 // What a bond does to its first body: force, moment about its middle; and what it takes in the step, J.
 struct Held {
     force: vec3<f32>,
@@ -50,9 +111,8 @@ fn hold(entry: u32) -> Held {
     let second = turning(second_body);
     let first_arm = rotate(first.orientation, bond.first_arm);
     let second_arm = rotate(second.orientation, bond.second_arm);
-    let here = metres(first_body.offset, params.cell_size) + upright(first_arm, params);
-    let there = metres(second_body.offset, params.cell_size) + upright(second_arm, params);
-    let way = shortest_way(second_body.cell - first_body.cell, there - here, params);
+    let here = point(first_body, first_arm);
+    let way = shortest_way(second_body.cell - first_body.cell, point(second_body, second_arm) - here, params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = multiply(first.orientation, bond.first_frame);
     let second_frame = multiply(second.orientation, bond.second_frame);
@@ -88,11 +148,9 @@ fn hold(entry: u32) -> Held {
         let about = dot(bond.turning_stiffness * bent, bent);
         let energy = 0.5 * along + about / (1.0 + sign * turn.w);
         bonds[entry].broken = select(BROKEN_BY_SHEAR, BROKEN_BY_TENSION, tension > bond.tensile_strength);
+        bonds[entry].breaks += 1u;
         bonds[entry].energy = energy;
-        bonds[entry].time = params.earlier + f32(stats.step) * params.time_step;
-        bonds[entry].step = stats.step;
-        bonds[entry].cell = first_body.cell;
-        bonds[entry].offset = here + upright(half, params);
+        note(entry, first_body.cell, here + upright(half, params));
         held.taken = energy;
         return held;
     }
@@ -150,7 +208,10 @@ fn bonds_hold(
         }
         count += 1u;
         if bonds[entry].broken != 0u {
-            broken += 1u;
+            if bonds[entry].healing_reach > 0.0 {
+                heal(entry);
+            }
+            broken += select(0u, 1u, bonds[entry].broken != 0u);
             continue;
         }
         let held = hold(entry);

@@ -40,7 +40,7 @@
 //! | add, remove, push and read bodies | [`Simulation::spawn`], [`Simulation::despawn`], [`Simulation::apply_impulse`], [`Simulation::body`] |
 //! | read all bodies at once | [`Simulation::positions`] and its like, [`Simulation::snapshot`] |
 //! | be told of contacts | [`Simulation::watch_contacts`], [`Simulation::contacts`] |
-//! | be told of bonds that break | [`Simulation::watch_bonds`], [`Simulation::bonds`] |
+//! | be told of bonds that break and heal | [`Simulation::watch_bonds`], [`Simulation::bonds`] |
 //! | ask where bodies are | [`Simulation::cast_ray`], [`Simulation::bodies_in_box`], [`Simulation::nearest_body`] |
 //! | drive walls, change materials | [`Simulation::set_wall_velocity`], [`Simulation::set_pair`], [`Simulation::set_gravity`] |
 //! | observe a run from step to step | [`Observer`] |

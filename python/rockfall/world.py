@@ -42,6 +42,7 @@ BOND = numpy.dtype(
         ("body", "i8"),
         ("other", "i8"),
         ("broken", "i8"),
+        ("breaks", "i8"),
         ("time", "f8"),
         ("energy", "f8"),
         ("load", "f8"),
@@ -54,8 +55,8 @@ BOND = numpy.dtype(
 )
 """A row of `World.bonds`.
 
-body, other: numbers of the two bodies. broken: 0 while the bond holds, 1 if tension broke it, 2 if shear did; time: of the
-break, s, or -1. energy: elastic energy, J, now or at the break. load: stress over strength; tension, shear: largest stresses
+body, other: numbers of the two bodies. broken: 0 while the bond holds, 1 if tension broke it, 2 if shear did; breaks: how often it
+has broken; time: of its last break or healing, s, or -1. energy: elastic energy, J, now or at the break. load: stress over strength; tension, shear: largest stresses
 at the edge of the bond, Pa. place: its middle, m, now or at the break; force, moment: on the body, about the middle, N and N m.
 """
 
@@ -64,7 +65,8 @@ class Event(NamedTuple):
     """Something that happened, see `World.events`."""
 
     kind: str
-    """"contact began", "contact ended", "wall contact began", "wall contact ended", "body entered", "body left" or "bond broke"."""
+    """"contact began", "contact ended", "wall contact began", "wall contact ended", "body entered", "body left", "bond broke" or
+    "bond healed"."""
     bodies: Tuple[Body, ...]
     """The two bodies of a contact or a bond, otherwise the one body. A body that has left no longer exists."""
     wall: Optional[str]
@@ -784,13 +786,15 @@ class World:
         self._core.watch_flow()
 
     def watch_bonds(self) -> None:
-        """Starts to report bonds that break; see `events`. `bonds` has the time, the place and the energy of each break."""
+        """Starts to report bonds that break or heal; see `events`. `bonds` has the time of the last change of each, and the place and the
+        energy of its break."""
         self._core.watch_bonds()
 
     def set_event_interval(self, steps: int) -> None:
         """Sets the interval between checks for events: `steps` steps, or 0, the default, for a check only at the end of each call.
 
-        Each call that takes steps also ends with a check. A contact that begins and ends between two checks is not reported.
+        Each call that takes steps also ends with a check. A contact that begins and ends between two checks is not reported; all
+        breaks and healings are.
         """
         self._core.set_event_interval(steps)
 

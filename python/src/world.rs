@@ -126,6 +126,7 @@ struct Bond {
     body: i64,
     other: i64,
     broken: i64,
+    breaks: i64,
     time: f64,
     energy: f64,
     load: f64,
@@ -514,7 +515,8 @@ impl World {
                     body,
                     other,
                     broken: broken.map_or(0, |broken| 1 + i64::from(broken.by_shear)),
-                    time: broken.map_or(-1.0, |broken| broken.time),
+                    breaks: own.breaks.into(),
+                    time: own.changed().unwrap_or(-1.0),
                     energy: broken.map_or(own.energy, |broken| broken.energy),
                     load: own.load,
                     tension: own.tension,
@@ -951,6 +953,7 @@ impl World {
                 Event::BodyEntered(body) => ("body entered", vec![body.id()], None),
                 Event::BodyLeft(body) => ("body left", vec![body.id()], None),
                 Event::BondBroke(bodies) => ("bond broke", both(bodies), None),
+                Event::BondHealed(bodies) => ("bond healed", both(bodies), None),
                 _ => return None,
             })
         };

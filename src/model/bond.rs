@@ -3,7 +3,7 @@
 //! A bond is the parallel bond of Potyondy and Cundall (A bonded-particle model for rock, International Journal of Rock
 //! Mechanics and Mining Sciences 41, 2004): a rod with a round cross-section between the centres of two spheres. It resists
 //! stretching, shearing, twisting and bending, and breaks when the stress at its edge exceeds a strength. It acts beside the
-//! contact of the two spheres, not in its place.
+//! contact of the two spheres, not in its place. A broken bond may heal, once the spheres have been near each other for long enough.
 
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
@@ -20,6 +20,15 @@ use super::{Domain, ModelBody, nearest_image};
 ///
 /// It is not 0, because rounding may leave a gap between spheres that were made to touch.
 pub const GAP: f64 = 0.01;
+
+/// Healing of broken bonds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Healing {
+    /// Largest gap between the surfaces of the two spheres at which they grow together, m.
+    pub distance: f64,
+    /// Time for which the gap has to be no larger, without interruption, s.
+    pub time: f64,
+}
 
 /// Law of bonds: which spheres are bonded, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +59,8 @@ pub struct BondLaw {
     pub damping: f64,
     /// Seed of the random strengths.
     pub seed: u64,
+    /// Healing of bonds that broke; with `None` they stay broken.
+    pub healing: Option<Healing>,
 }
 
 /// A bond between two spheres.
@@ -66,6 +77,8 @@ pub struct Bond {
     pub frames: [DQuat; 2],
     /// Rest length, m: the distance between the centres of the spheres at the start.
     pub length: f64,
+    /// Radii of the two spheres, m.
+    pub radii: [f64; 2],
     /// Radius, m.
     pub radius: f64,
     /// Stiffness along the bond and across it, N/m.
@@ -80,9 +93,39 @@ pub struct Bond {
     pub tensile_strength: f64,
     /// Shear stress at which the bond breaks, Pa; may be infinite.
     pub shear_strength: f64,
+    /// Healing, if it heals.
+    pub healing: Option<Healing>,
 }
 
 impl Bond {
+    /// From the centre of each sphere to the middle of the gap at the start, m.
+    pub fn to_middle(&self) -> [f64; 2] {
+        let gap = self.length - self.radii[0] - self.radii[1];
+        self.radii.map(|radius| radius + 0.5 * gap)
+    }
+
+    /// Distance of the centres of the spheres up to which the bond heals while it is broken, m, and for how long they have to be
+    /// so near, s; both 0 if it does not heal.
+    pub(crate) fn healing_numbers(&self) -> [f64; 2] {
+        let numbers = |healing: Healing| {
+            let reach = self.radii[0] + self.radii[1] + healing.distance;
+            [reach, healing.time]
+        };
+        self.healing.map_or([0.0, 0.0], numbers)
+    }
+
+    /// Square of the length of the arm in a body, m²; of a bond that heals, of the longest that it may come to have.
+    fn squared_arm(&self, side: usize) -> f64 {
+        let arm = self.arms[side];
+        let Some(healing) = self.healing else {
+            return arm.length_squared();
+        };
+        let to_middle = (1.0 - 2.0 * side as f64) * self.to_middle()[side];
+        let center = arm - self.frames[side] * DVec3::new(to_middle, 0.0, 0.0);
+        let healed = center.length() + self.radii[side] + 0.5 * healing.distance;
+        arm.length_squared().max(healed * healed)
+    }
+
     /// Area of the cross-section, m².
     pub fn area(&self) -> f64 {
         PI * self.radius * self.radius
@@ -288,6 +331,7 @@ impl BondLaw {
             arms: [arm(0), arm(1)],
             frames: own.map(|own| (own.orientation.conjugate() * frame).normalize()),
             length,
+            radii,
             radius,
             stiffness,
             turning_stiffness,
@@ -295,6 +339,7 @@ impl BondLaw {
             turning_damping: turning_stiffness.map(|stiffness| dashpot(stiffness, inertia)),
             tensile_strength: self.tensile_strength * strength,
             shear_strength: self.shear_strength * strength,
+            healing: self.healing,
         }
     }
 }
@@ -327,17 +372,16 @@ pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Opti
     let mut springs = vec![0.0; bodies.len()];
     let mut dashpots = vec![0.0; bodies.len()];
     let free = |bond: &Bond| {
-        let arms = bond.arms;
-        let both = [0, 1].map(|side| (bond.bodies[side], arms[side]));
+        let both = [0, 1].map(|side| (bond.bodies[side], bond.squared_arm(side)));
         both.into_iter().filter(|(body, _)| !bodies[*body].fixed)
     };
     let most = |numbers: [f64; 2]| numbers[0].max(numbers[1]);
     for bond in bonds {
-        for (body, arm) in free(bond) {
+        for (body, squared_arm) in free(bond) {
             let clump = &shapes[bodies[body].shape];
             let (mass, inertia) = (clump.mass, clump.inertia.min_element());
             let rate = |along: [f64; 2], turning: [f64; 2]| {
-                let across = along[1] * arm.length_squared();
+                let across = along[1] * squared_arm;
                 most(along) / mass + (most(turning) + across) / inertia
             };
             springs[body] += rate(bond.stiffness, bond.turning_stiffness);
@@ -395,6 +439,7 @@ mod tests {
             weibull_modulus: Some(3.0),
             damping: 0.0,
             seed: 1,
+            healing: None,
         };
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let drawn: Vec<f64> = (0..20_000).map(|_| law.strength(&mut random)).collect();

@@ -1,6 +1,6 @@
-//! The table of bonds that broke.
+//! The table of bonds that broke or healed.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::model::error::{Error, Result};
 use crate::simulation::snapshot::Snapshot;
 
-/// Names of its columns: the step and the time after which the bond broke no more than a step later, its number, those of its two
-/// bodies, whether tension or shear broke it, where, and what it held.
-pub(super) const COLUMNS: [&str; 10] = [
+/// Names of its columns: the step and the time after which the bond changed no more than a step later, its number, those of its two
+/// bodies, whether tension or shear broke it or it healed, where, what it held, and how often it had broken by then.
+pub(super) const COLUMNS: [&str; 11] = [
     "step",
     "time_s",
     "bond",
@@ -21,15 +21,16 @@ pub(super) const COLUMNS: [&str; 10] = [
     "y_m",
     "z_m",
     "energy_J",
+    "breaks",
 ];
 
-/// The file, to which each bond that is found broken is added once.
+/// The file, to which each bond that is found broken or healed anew is added.
 #[derive(Debug)]
 pub(super) struct Broken {
     path: PathBuf,
     file: File,
-    /// The bonds that are in it.
-    known: HashSet<usize>,
+    /// The bonds that are in it, and the last step of each there.
+    known: HashMap<usize, u64>,
 }
 
 impl Broken {
@@ -38,37 +39,48 @@ impl Broken {
     pub fn open(path: &Path) -> Result<Broken> {
         let wrong = |error: std::io::Error| Error::unwritten(path, &error);
         let text = fs::read_to_string(path).map_err(wrong)?;
-        let number = |row: &str| row.split(',').nth(2)?.parse().ok();
+        let known = |row: &str| {
+            let mut cells = row.split(',');
+            let step = cells.next()?.parse().ok()?;
+            Some((cells.nth(1)?.parse().ok()?, step))
+        };
         Ok(Broken {
             path: path.to_owned(),
             file: OpenOptions::new().append(true).open(path).map_err(wrong)?,
-            known: text.lines().filter_map(number).collect(),
+            known: text.lines().filter_map(known).collect(),
         })
     }
 
-    /// Adds the bonds that have broken since the last call, in the order in which they did.
+    /// Adds the bonds that have broken or healed since the last call, in the order in which they did; of one that did so more than
+    /// once, the last time.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&mut self, snapshot: &Snapshot) -> Result<()> {
         let state = snapshot.state;
-        let mut new: Vec<_> = state
-            .bonded()
-            .filter_map(|bond| Some((bond, bond.broken?)))
-            .filter(|(bond, _)| !self.known.contains(&bond.bond))
-            .collect();
-        new.sort_unstable_by_key(|(bond, own)| (own.step, bond.bond));
-        let mut rows = String::new();
-        for (bond, own) in new {
-            self.known.insert(bond.bond);
+        let mut rows = Vec::new();
+        for bond in state.bonded() {
+            let (step, time, place, by, energy) = match (bond.broken, bond.healed) {
+                (Some(own), _) => {
+                    let by = if own.by_shear { "shear" } else { "tension" };
+                    (own.step, own.time, own.place, by, own.energy)
+                }
+                (_, Some(own)) => (own.step, own.time, own.place, "healing", 0.0),
+                (None, None) => continue,
+            };
+            if self.known.insert(bond.bond, step) == Some(step) {
+                continue;
+            }
             let [body, other] = bond.bodies.map(|body| state.identities[body].id);
-            let by = if own.by_shear { "shear" } else { "tension" };
-            let [x, y, z] = own.place.to_array();
-            rows += &format!(
-                "{},{},{},{body},{other},{by},{x:?},{y:?},{z:?},{:?}\n",
-                own.step, own.time, bond.bond, own.energy
+            let [x, y, z] = place.to_array();
+            let row = format!(
+                "{step},{time},{},{body},{other},{by},{x:?},{y:?},{z:?},{energy:?},{}\n",
+                bond.bond, bond.breaks
             );
+            rows.push((step, bond.bond, row));
         }
+        rows.sort_unstable();
+        let rows: String = rows.into_iter().map(|(_, _, row)| row).collect();
         let written = self.file.write_all(rows.as_bytes());
         written.map_err(|error| Error::unwritten(&self.path, &error))
     }

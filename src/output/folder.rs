@@ -124,7 +124,7 @@ impl Plan {
 /// | `scene.json` | the scene with all that was settled, and beside it the files that it names |
 /// | `statistics.csv` | a row now and then, [`Statistics`] |
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
-/// | `broken_bonds.csv` | a row for each bond that broke, in the order in which they were seen |
+/// | `broken_bonds.csv` | a row for each bond that broke or healed, in the order in which they were seen |
 /// | `measures.csv` | what the scene measures |
 /// | `collisions.csv` | number and energy of collisions, by classes of impact speeds and of dissipated energies, if the scene asks for it |
 /// | `residence.csv` | how long bodies stayed from an inlet to each outlet, by classes of times, if the scene asks for it |
@@ -207,7 +207,7 @@ impl RunFolder {
     pub const STATISTICS: &str = "statistics.csv";
     /// Name of the file of measures.
     pub const MEASURES: &str = "measures.csv";
-    /// Name of the file of bonds that broke.
+    /// Name of the file of bonds that broke or healed.
     pub const BROKEN_BONDS: &str = "broken_bonds.csv";
     /// Name of the file of collisions.
     pub const COLLISIONS: &str = "collisions.csv";

@@ -29,7 +29,7 @@ use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
-pub use bonds::Bonds;
+pub use bonds::{Bonds, Healing};
 pub use breakage::Breakage;
 pub use deform::{Axis, Deform, Drive, Shear};
 pub use explosion::Explosion;

@@ -1,6 +1,6 @@
 //! Events: contacts that begin and end, and bodies that leave.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Simulation;
 use super::network::Partner;
@@ -27,6 +27,8 @@ pub enum Event {
     BodyLeft(BodyHandle),
     /// A bond of two bodies broke.
     BondBroke([BodyHandle; 2]),
+    /// A broken bond of two bodies healed.
+    BondHealed([BodyHandle; 2]),
 }
 
 /// Two things that touch.
@@ -40,8 +42,8 @@ pub(super) struct Ears {
     walls: BTreeSet<WallHandle>,
     flow: bool,
     bonds: bool,
-    /// Bonds that were broken at the last look, by their numbers in the model.
-    broken: BTreeSet<usize>,
+    /// Number of breaks and healings of bonds up to the last look, by the numbers of the bonds in the model.
+    changes: BTreeMap<usize, u64>,
     /// Steps from one look at contacts to the next; 0 for a look only at the end of each call.
     every: u64,
     /// Pairs that touched at the last look.
@@ -106,15 +108,15 @@ impl Simulation {
         self.ears.flow = true;
     }
 
-    /// Reports bonds that break from now on: see [`Simulation::events`]. [`Simulation::bonds`] has the time, place
-    /// and energy of each break.
+    /// Reports bonds that break or heal from now on: see [`Simulation::events`]. [`Simulation::bonds`] has the time and place of the
+    /// last change of each, and the energy of its break.
     pub fn watch_bonds(&mut self) {
         self.ears.bonds = true;
     }
 
     /// Sets how often contacts and bonds are checked: at the end of every `steps`th step as well as at the end of
     /// each call of [`Simulation::step`]; 0, the value at the start, for the latter alone. A contact that begins and
-    /// ends between two checks is not reported. A check costs about as much as a step, and on a GPU also a copy of
+    /// ends between two checks is not reported; all breaks and healings are. A check costs about as much as a step, and on a GPU also a copy of
     /// the contacts to the host.
     pub fn set_event_interval(&mut self, steps: u64) {
         self.ears.every = steps;
@@ -179,11 +181,16 @@ impl Simulation {
         } = &self.state;
         let body = |index: u32| BodyHandle::from_id(identities[index as usize].id);
         let ears = &mut self.ears;
-        for bond in bonds.iter().filter(|bond| bond.broken != 0) {
-            if ears.broken.insert(bond.source as usize) {
-                let bodies = [body(bond.first), body(bond.second)];
-                ears.events.push(Event::BondBroke(bodies));
-            }
+        for bond in bonds.iter().filter(|bond| bond.breaks > 0) {
+            let bodies = [body(bond.first), body(bond.second)];
+            // Each break but the last was followed by a healing; and so was that, if the bond is whole.
+            let now = 2 * u64::from(bond.breaks) - u64::from(bond.broken != 0);
+            let before = ears.changes.insert(bond.source as usize, now);
+            let new = (before.unwrap_or(0)..now).map(|change| match change % 2 {
+                0 => Event::BondBroke(bodies),
+                _ => Event::BondHealed(bodies),
+            });
+            ears.events.extend(new);
         }
         Ok(())
     }

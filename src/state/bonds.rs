@@ -11,9 +11,11 @@ pub(super) fn bonds(model: &Model) -> Vec<Bond> {
     let mut bonds = Vec::with_capacity(2 * model.bonds.len());
     let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
     // Single precision has no strength beyond its largest number, which no stress reaches.
-    let strength = |pascal: f64| pascal.min(f64::from(f32::MAX)) as f32;
+    let bounded = |number: f64| number.min(f64::from(f32::MAX)) as f32;
     for (source, bond) in model.bonds.iter().enumerate() {
         let [first_frame, second_frame] = bond.frames.map(frame);
+        let [first_length, second_length] = bond.to_middle().map(|length| length as f32);
+        let [healing_reach, healing_time] = bond.healing_numbers().map(bounded);
         for side in [0, 1] {
             bonds.push(Bond {
                 first_arm: bond.arms[0].as_vec3(),
@@ -29,9 +31,13 @@ pub(super) fn bonds(model: &Model) -> Vec<Bond> {
                 inverse_area: (1.0 / bond.area()) as f32,
                 turning_damping: along(bond.turning_damping),
                 inverse_section: (1.0 / bond.section_modulus()) as f32,
-                tensile_strength: strength(bond.tensile_strength),
-                shear_strength: strength(bond.shear_strength),
+                tensile_strength: bounded(bond.tensile_strength),
+                shear_strength: bounded(bond.shear_strength),
                 source: source as u32,
+                first_length,
+                second_length,
+                healing_reach,
+                healing_time,
                 ..Bond::default()
             });
         }
@@ -68,8 +74,20 @@ pub struct Bonded {
     pub load: f64,
     /// Energy of its springs half a step before, when the velocities were what they are, J.
     pub energy: f64,
-    /// Break of the bond, if it broke.
+    /// Break of the bond, if it is broken.
     pub broken: Option<Break>,
+    /// Its last healing, if it was broken before and is not now.
+    pub healed: Option<Healed>,
+    /// Number of times that it has broken so far.
+    pub breaks: u32,
+}
+
+impl Bonded {
+    /// Time at which it last broke or healed, s, if ever.
+    pub fn changed(&self) -> Option<f64> {
+        let broke = self.broken.map(|own| own.time);
+        broke.or(self.healed.map(|own| own.time))
+    }
 }
 
 /// Break of a bond.
@@ -86,6 +104,18 @@ pub struct Break {
     pub energy: f64,
     /// Whether by shear; else by tension.
     pub by_shear: bool,
+}
+
+/// Healing of a bond that was broken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Healed {
+    /// The step, counted from 1.
+    pub step: u64,
+    /// Time of the healing, s.
+    pub time: f64,
+    /// Place of the healing, m: the middle between both surfaces.
+    pub place: DVec3,
 }
 
 impl State {
@@ -153,7 +183,17 @@ impl State {
         let along = (bond.stiffness.as_dvec3() * stretched).dot(stretched);
         let about = (bond.turning_stiffness.as_dvec3() * bent).dot(bent);
         let strengths = [bond.tensile_strength, bond.shear_strength].map(f64::from);
-        let intact = f64::from(u8::from(bond.broken == 0));
+        let is_broken = bond.broken != 0;
+        let intact = f64::from(u8::from(!is_broken));
+        let changed = Healed {
+            step: u64::from(bond.step) + 1,
+            time: bond.time.into(),
+            place: self.origin
+                + self.tilted(
+                    bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
+                        + bond.offset.as_dvec3(),
+                ),
+        };
         Bonded {
             bond: bond.source as usize,
             bodies,
@@ -166,17 +206,15 @@ impl State {
             load: intact * (tension / strengths[0]).max(shear / strengths[1]),
             // As the pass `bonds` has it.
             energy: intact * (0.5 * along + about / (1.0 + turn.w)),
-            broken: (bond.broken != 0).then(|| Break {
-                step: u64::from(bond.step) + 1,
-                time: bond.time.into(),
-                place: self.origin
-                    + self.tilted(
-                        bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
-                            + bond.offset.as_dvec3(),
-                    ),
+            broken: is_broken.then(|| Break {
+                step: changed.step,
+                time: changed.time,
+                place: changed.place,
                 energy: bond.energy.into(),
                 by_shear: bond.broken == BROKEN_BY_SHEAR,
             }),
+            healed: (bond.breaks > 0 && !is_broken).then_some(changed),
+            breaks: bond.breaks,
         }
     }
 }

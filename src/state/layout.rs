@@ -715,18 +715,32 @@ shared_structs! {
         pub tensile_strength: f32,
         /// Shear stress at which it breaks, Pa.
         pub shear_strength: f32,
-        /// Energy that it held when it broke, J.
+        /// Energy that it held when it broke last, J; 0 once it has healed.
         pub energy: f32,
-        /// Time at which it broke, s.
+        /// Time at which it broke or healed last, s.
         pub time: f32,
-        /// Place where it broke, within its cell, m.
+        /// Place where it broke or healed last, within its cell, m.
         pub offset: Vec3,
-        /// The step in which it broke, counted from 0.
+        /// The step in which it broke or healed last, counted from 0.
         pub step: u32,
-        /// The cell of the place where it broke.
+        /// The cell of the place where it broke or healed last.
         pub cell: IVec3,
         /// Index into [`Model::bonds`](crate::model::Model::bonds).
         pub source: u32,
+        /// From the centre of the first sphere along the x axis to the end of the arm, m.
+        pub first_length: f32,
+        /// From the centre of the second sphere against the x axis, likewise.
+        pub second_length: f32,
+        /// Distance of these centres up to which it heals while it is broken, m; 0 if it stays broken.
+        pub healing_reach: f32,
+        /// Time for which they have to be as near without interruption, s.
+        pub healing_time: f32,
+        /// Steps for which they have been so.
+        pub near: u32,
+        /// Number of times that it has broken.
+        pub breaks: u32,
+        /// Zero.
+        pub _pad: [u32; 2],
     }
 
     /// Energy and damage of the bonds at a body.
@@ -788,6 +802,11 @@ impl Bond {
         } else {
             self.first
         }
+    }
+
+    /// Whether it is broken for good, so that nothing looks at its bodies any more.
+    pub(crate) fn stays_broken(&self) -> bool {
+        self.broken != 0 && self.healing_reach == 0.0
     }
 
     /// This end of the bond where the bodies at both have other indices.

@@ -19,7 +19,7 @@ pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
-pub use bonds::{Bonded, Break};
+pub use bonds::{Bonded, Break, Healed};
 pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
 pub(crate) use forces::groups;

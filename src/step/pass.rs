@@ -21,7 +21,7 @@ pub enum Pass {
     Walls,
     /// Forces on each body besides contacts and gravity: drag, water, springs, applied forces.
     Forces,
-    /// Forces of bonds on each body, and which of them break.
+    /// Forces of bonds on each body, and which of them break and heal.
     Bonds,
     /// Heat that flows through contacts, and the temperature of each body.
     Heat,

@@ -9,7 +9,7 @@ use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use rockfall::internals::bond::{BondLaw, bonds};
+use rockfall::internals::bond::{BondLaw, Healing, bonds};
 use rockfall::internals::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::internals::heat::{Heat, Thermal};
 use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
@@ -268,9 +268,9 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     model
 }
 
-/// Bonds of the spheres of the crowds: strong and weak, by their materials.
+/// Bonds of the spheres of the crowds, by their materials: some that heal soon, weaker ones, and some that never break.
 pub fn bond_laws() -> Vec<BondLaw> {
-    let law = |materials, strength: f64| BondLaw {
+    let law = |materials, strength: f64, healing| BondLaw {
         materials,
         groups: None,
         gap: Some(0.1),
@@ -284,12 +284,23 @@ pub fn bond_laws() -> Vec<BondLaw> {
         weibull_modulus: Some(2.0),
         damping: 0.05,
         seed: 7,
+        healing,
+    };
+    let soon = Healing {
+        distance: 0.1,
+        time: 5e-4,
     };
     vec![
-        law([0, 0], 2e4),
-        law([1, 0], 1e4),
-        law([1, 1], f64::INFINITY),
+        law([0, 0], 2e4, Some(soon)),
+        law([1, 0], 1e4, None),
+        law([1, 1], f64::INFINITY, None),
     ]
+}
+
+/// Number of bonds of a state that have healed and are whole.
+pub fn healed(state: &rockfall::state::State) -> usize {
+    let bonds = state.bonded();
+    bonds.filter(|bond| bond.healed.is_some()).count()
 }
 
 /// A crowd of bodies that are bonded where they touch, and break apart as they move.

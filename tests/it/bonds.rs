@@ -5,13 +5,16 @@ use std::fs;
 use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
 
-use crate::common::{bonded_crowd, device, model, periodic_crowd};
+use crate::common::{bonded_crowd, device, healed, model, periodic_crowd};
 use rockfall::internals::bond::bonds;
 use rockfall::model::Model;
+use rockfall::output::{Record, RunFolder, Table, Values};
 use rockfall::scene;
+use rockfall::simulation::Precision;
 use rockfall::simulation::events::Event;
+use rockfall::state::layout::Bond;
 use rockfall::state::{Bonded, State};
-use rockfall::{Error, Simulation};
+use rockfall::{Error, Options, Simulation};
 
 const CENTER: DVec3 = DVec3::new(3.0, -7.0, 1.0);
 
@@ -36,6 +39,9 @@ fn the_same_bits_on_any_number_of_threads_and_in_pieces() {
     let one = run(1, 1);
     let [count, broken] = one.1;
     assert!(20 < broken && broken < count, "{broken} of {count}");
+    let mut simulation = Simulation::on_cpu(model.clone(), Some(2)).unwrap();
+    simulation.step(60).unwrap();
+    assert!(healed(simulation.state().unwrap()) > 20);
     assert!(one == run(2, 1), "two threads");
     assert!(one == run(3, 1), "three threads");
     assert!(one == run(1, 60), "step by step");
@@ -47,14 +53,9 @@ fn both_copies_of_a_bond_are_the_same_on_the_device() {
     let mut simulation = Simulation::on_gpu(model.clone(), device()).unwrap();
     simulation.step(60).unwrap();
     let state = simulation.state().unwrap();
-    let mut ends: Vec<Vec<(u32, u32, u32, u32)>> = vec![Vec::new(); model.bonds.len()];
+    let mut ends: Vec<Vec<Bond>> = vec![Vec::new(); model.bonds.len()];
     for bond in &state.bonds {
-        let own = (
-            bond.broken,
-            bond.step,
-            bond.energy.to_bits(),
-            bond.offset.x.to_bits(),
-        );
+        let own = Bond { side: 0, ..*bond };
         ends[bond.source as usize].push(own);
     }
     assert!(
@@ -375,6 +376,218 @@ fn a_checkpoint_with_bonds_that_cannot_be_is_refused() {
         error.to_string().contains("a bond that cannot be"),
         "{error}"
     );
+}
+
+/// A fixed ball and one that is bonded to it, with a bond that heals, and the steps that it takes to.
+fn healing_pair() -> (Model, u64) {
+    let bond = json!({
+        "tensile_strength": 2e4, "damping": 0.5, "healing": { "distance": 1e-3, "time": 1e-3 }
+    });
+    let bodies = json!({ "bodies": [
+        { "shape": "ball", "position": [0, 0, 0], "fixed": true },
+        { "shape": "ball", "position": [0.0205, 0, 0] }
+    ] });
+    let model = model(&pair(&bond, &bodies));
+    let steps = (1e-3 / model.time_step).ceil() as u64;
+    (model, steps)
+}
+
+fn only_bond(simulation: &mut Simulation) -> Bonded {
+    simulation.bonds().unwrap().next().unwrap()
+}
+
+/// Tears the pair, holds its balls together for less and for more than the time, elsewhere than they were at first, and pulls.
+fn tear_heal_and_tear(simulation: &mut Simulation, steps: u64) {
+    let ball = simulation.handles().nth(1).unwrap();
+    simulation.watch_bonds();
+    let turned = glam::DQuat::from_xyzw(0.5, -0.5, 0.5, 0.5);
+    let hold = |simulation: &mut Simulation, place: DVec3, turn, steps| {
+        simulation.set_pose(ball, place, turn).unwrap();
+        simulation.set_velocity(ball, DVec3::ZERO).unwrap();
+        simulation.set_angular_velocity(ball, DVec3::ZERO).unwrap();
+        simulation.step(steps).unwrap();
+    };
+    let whole = |simulation: &mut Simulation| only_bond(simulation).broken.is_none();
+    let at_first = glam::DQuat::IDENTITY;
+    hold(simulation, DVec3::X * 0.0206, at_first, 1);
+    let broken = only_bond(simulation).broken.unwrap();
+    assert!(broken.energy > 0.0 && !broken.by_shear);
+    assert!(matches!(simulation.events()[..], [Event::BondBroke(_)]));
+    // Too far away, then near for too short a time, twice.
+    hold(simulation, DVec3::X * 0.0211, at_first, 3 * steps);
+    hold(simulation, DVec3::X * 0.0209, at_first, steps - 1);
+    hold(simulation, DVec3::X * 0.0211, at_first, 1);
+    let place = DVec3::new(0.0, 0.0166, -0.01245);
+    assert!((place.length() - 0.02075).abs() < 1e-6);
+    hold(simulation, place, turned, steps - 1);
+    assert!(!whole(simulation) && simulation.events().is_empty());
+    assert_eq!(only_bond(simulation).force, DVec3::ZERO);
+    let taken = simulation.energy().unwrap().bonds;
+    simulation.step(1).unwrap();
+    let bond = only_bond(simulation);
+    let healed = bond.healed.unwrap();
+    assert!(whole(simulation) && bond.breaks == 1);
+    assert_eq!(healed.step, simulation.steps());
+    assert!((healed.time - simulation.time()).abs() < 2.0 * simulation.model().time_step);
+    assert!((healed.place - 0.5 * place).length() < 1e-6, "{healed:?}");
+    assert!(matches!(simulation.events()[..], [Event::BondHealed(_)]));
+    assert_eq!(simulation.energy().unwrap().bonds, taken);
+
+    // It rests where it healed: the force is less than a millionth of that which breaks it.
+    let area = std::f64::consts::PI * 1e-4;
+    let strength = 2e4 * area;
+    assert!(bond.force.length() < 1e-4 * strength, "{}", bond.force);
+    simulation.step(500).unwrap();
+    let rest = simulation.bodies().unwrap()[1].position;
+    assert!((rest - place).length() < 1e-8, "{rest}");
+
+    // Below its strength it stretches as a new one does, along the way between the centres; beyond, it breaks.
+    let along = place.normalize();
+    let pull = |simulation: &mut Simulation, part: f64| {
+        let force = part * strength * along;
+        simulation
+            .set_applied_force(ball, force, DVec3::ZERO)
+            .unwrap();
+        simulation.step(2000).unwrap();
+    };
+    pull(simulation, 0.5);
+    let bond = only_bond(simulation);
+    assert!((bond.load - 0.5).abs() < 0.005, "{}", bond.load);
+    let stretched = simulation.bodies().unwrap()[1].position - rest;
+    let expected = 0.5 * 2e4 * 0.0205 / 1e7;
+    assert!(
+        (stretched - expected * along).length() < 0.01 * expected,
+        "{stretched}"
+    );
+    assert!(simulation.events().is_empty());
+    pull(simulation, 1.05);
+    let bond = only_bond(simulation);
+    let again = bond.broken.unwrap();
+    assert!(bond.breaks == 2 && again.step > healed.step && !again.by_shear);
+    assert!(matches!(simulation.events()[..], [Event::BondBroke(_)]));
+    let held = 0.5 * strength * 2e4 * 0.0205 / 1e7;
+    assert!(
+        (again.energy / held - 1.0).abs() < 0.1,
+        "{} and {held}",
+        again.energy
+    );
+}
+
+#[test]
+fn a_torn_bond_heals_where_it_is_held_and_breaks_again() {
+    let (model, steps) = healing_pair();
+    let single = Precision::Single;
+    let mut on_cpu = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    let mut on_reference = Simulation::on_reference(model.clone(), single).unwrap();
+    let mut on_gpu = Simulation::on_gpu(model.clone(), device()).unwrap();
+    let mut in_double = Simulation::on_reference(model, Precision::Double).unwrap();
+    for simulation in [&mut on_cpu, &mut on_reference, &mut on_gpu, &mut in_double] {
+        tear_heal_and_tear(simulation, steps);
+    }
+    assert!(outcome(&mut on_cpu) == outcome(&mut on_reference));
+}
+
+/// Two balls that a spring pulls together again when they have flown apart, turning, and whose bond heals meanwhile.
+fn torn_pair() -> String {
+    let bond = json!({
+        "tensile_strength": 1e4, "shear_strength": 1e4, "healing": { "distance": 1e-3, "time": 1e-3 }
+    });
+    let more = json!({
+        "bodies": [
+            { "shape": "ball", "name": "left", "position": [0, 0, 0] },
+            { "shape": "ball", "name": "right", "position": [0.0205, 0, 0], "velocity": [0.5, 0.1, 0],
+              "angular_velocity": [3, 2, 5] }
+        ],
+        "springs": [ { "from": { "body": "left" }, "to": { "body": "right" }, "stiffness": 200 } ]
+    });
+    pair(&bond, &more)
+}
+
+#[test]
+fn nothing_is_created_where_bonds_heal() {
+    let mut simulation = Simulation::on_cpu(model(&torn_pair()), Some(1)).unwrap();
+    let start = simulation.energy().unwrap().balance();
+    for _ in 0..200 {
+        simulation.run_until(simulation.time() + 5e-4).unwrap();
+        let energy = simulation.energy().unwrap();
+        let error = (energy.balance() - start).abs();
+        assert!(error < 0.01 * start, "{error} of {start}: {energy:?}");
+    }
+    let bond = only_bond(&mut simulation);
+    assert!(bond.breaks > 2, "{bond:?}");
+    assert!(simulation.energy().unwrap().bonds > 0.1 * start);
+}
+
+#[test]
+fn a_run_goes_on_from_a_checkpoint_while_a_bond_heals() {
+    let model = model(&torn_pair());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.checkpoint");
+    let on_gpu = || Simulation::on_gpu(model.clone(), device()).unwrap();
+    let on_cpu = || Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    for start in [&on_cpu as &dyn Fn() -> Simulation, &on_gpu] {
+        let mut whole = start();
+        while whole.state().unwrap().bonds[0].near < 20 {
+            whole.step(10).unwrap();
+        }
+        let then = only_bond(&mut whole);
+        assert!(then.broken.is_some());
+        whole.write_checkpoint(&path).unwrap();
+        let mut again = start();
+        again.read_checkpoint(&path).unwrap();
+        for steps in [100, 4000] {
+            whole.step(steps).unwrap();
+            again.step(steps).unwrap();
+            assert!(outcome(&mut again) == outcome(&mut whole), "after {steps}");
+        }
+        assert!(only_bond(&mut again).breaks > then.breaks, "it has healed");
+    }
+}
+
+#[test]
+fn the_table_lists_each_break_and_each_healing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let mut text: Value = serde_json::from_str(&torn_pair()).unwrap();
+    text["output"] = json!({ "vtk": [], "states": [], "statistics_every": { "steps": 1 } });
+    let scene = scene::parse(&text.to_string(), "pair.json".as_ref()).unwrap();
+    let mut simulation = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+    simulation.watch_bonds();
+    let record = Record::new(&simulation, &Options::default(), Vec::new(), 1);
+    let mut run = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
+    let _ = simulation.run(4000, &mut [&mut run]).unwrap();
+    run.wait().unwrap();
+    let table = fs::read_to_string(path.join("broken_bonds.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    let events = simulation.events();
+    assert!(
+        events.len() > 4 && rows.len() == 1 + events.len(),
+        "{table}"
+    );
+    assert_eq!(
+        (rows[0][5], rows[0][9], rows[0][10]),
+        ("by", "energy_J", "breaks")
+    );
+    let number = |row: &[&str], column: usize| row[column].parse::<f64>().unwrap();
+    let mut before = 0.0;
+    for (index, (row, event)) in rows[1..].iter().zip(events).enumerate() {
+        let is_break = index % 2 == 0;
+        assert_eq!(row[5] != "healing", is_break, "{table}");
+        assert_eq!(matches!(event, Event::BondBroke(_)), is_break);
+        assert_eq!(matches!(event, Event::BondHealed(_)), !is_break);
+        assert_eq!(number(row, 10), (index / 2 + 1) as f64);
+        assert_eq!(number(row, 9) > 0.0, is_break);
+        let time = number(row, 1);
+        let least = if is_break { 0.0 } else { 0.9e-3 };
+        assert!(time > before + least, "{table}");
+        before = time;
+    }
+    let bonds = Table::bonds(&simulation.snapshot().unwrap());
+    let column = |name: &str| bonds.columns.iter().find(|own| own.name == name).unwrap();
+    assert!(
+        matches!(&column("breaks").values, Values::U32(own) if own[0] as usize == (rows.len()) / 2)
+    );
+    assert!(matches!(&column("time").values, Values::F64(own) if own[0] == before));
 }
 
 /// A fixed ball, and one that hangs from it and falls asleep: it stays where it hangs.

@@ -11,7 +11,7 @@ use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
 
 use crate::common::{
-    bonded_crowd, crowd, crowd_with_history, forced_crowd, model, periodic_crowd, trace_of,
+    bonded_crowd, crowd, crowd_with_history, forced_crowd, healed, model, periodic_crowd, trace_of,
     walled_crowd, warm_crowd,
 };
 use crate::deform;
@@ -203,6 +203,24 @@ fn bonds_across_borders_that_break() {
             first > 0 && then > 0 && then < count,
             "{first}, {then} of {count}"
         );
+        assert!(healed(simulation.state().unwrap()) > 0);
+    });
+}
+
+/// Bodies that fly apart, so that bonds heal between some that are too far from each other to touch.
+#[test]
+fn bonds_across_borders_that_heal() {
+    let mut model = bonded_crowd(800, DVec3::ZERO, 1);
+    let healing = model.bonds.iter_mut().map(|bond| &mut bond.healing);
+    for healing in healing.flatten() {
+        (healing.distance, healing.time) = (2.0, 5e-3);
+    }
+    for body in model.bodies.iter_mut().filter(|body| !body.fixed) {
+        body.velocity += 50.0 * body.position;
+    }
+    is_held_after(&model, |simulation| {
+        simulation.step(120).unwrap();
+        assert!(healed(simulation.state().unwrap()) > 10);
     });
 }
 

@@ -240,7 +240,7 @@ fn forces_agree() {
     }
 }
 
-/// Bonds that hold and bonds that break; a force, a loss and a bond that are off are seen.
+/// Bonds that hold, that break and that heal; a force, a loss and a bond that are off are seen.
 #[test]
 fn bonds_agree() {
     for (spheres, center) in [
@@ -259,13 +259,24 @@ fn bonds_agree() {
         }
         let [count, broken] = on_cpu.count_bonds();
         assert!(0 < broken && broken < count, "{broken} of {count}");
+        let before = state.bonds.iter().zip(&on_cpu.bonds);
+        let heal = before.filter(|(before, after)| before.broken != 0 && after.broken == 0);
+        let moved = heal.map(|(before, after)| (before.first_arm - after.first_arm).length());
+        let moved = moved.fold(0.0, f32::max);
+        assert!(
+            moved > 1e-4,
+            "the ends of bonds that heal move by {moved} m"
+        );
         type Perturbation = fn(&mut State);
-        let cases: [(&str, Perturbation); 5] = [
+        let cases: [(&str, Perturbation); 8] = [
             ("force", |s| s.body_forces[7].force.x += 1e4),
             ("torque", |s| s.body_forces[7].torque.y += 1e4),
             ("dissipated energy", |s| s.body_bonds[7].taken += 1e3),
             ("damage", |s| s.body_bonds[7].damage += 0.01),
             ("broken bonds", |s| s.bonds[7].broken ^= 1),
+            ("broken bonds", |s| s.bonds[7].near += 1),
+            ("arms of bonds", |s| s.bonds[7].second_arm.y += 1e-3),
+            ("frames of bonds", |s| s.bonds[7].second_frame.y += 1e-3),
         ];
         for (quantity, perturb) in cases {
             let mut changed = on_gpu.clone();

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    bond_laws, bonded_crowd, crowd, crowd_with_history, forced_crowd, large_among_small, own,
-    periodic_crowd, walled_crowd,
+    bond_laws, bonded_crowd, crowd, crowd_with_history, forced_crowd, healed, large_among_small,
+    own, periodic_crowd, walled_crowd,
 };
 use glam::DVec3;
 use rockfall::Simulation;
@@ -200,6 +200,7 @@ fn bonds_have_the_same_bits() {
         let after = agree(State::new(&model), 80, &format!("bonds, {what}"));
         let [count, broken] = after.count_bonds();
         assert!(0 < broken && broken < count, "{what}: {broken} of {count}");
+        assert!(healed(&after) > 0, "{what}");
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::model::wall::facet::distance;
 use crate::state::grid::{extent, from_wall};
 use crate::state::layout::{
-    Body, BodyForce, HERTZ_MINDLIN, SphereLoad, SummedLoad, WALL, WALL_DIGITS,
+    Body, BodyForce, Bond, HERTZ_MINDLIN, SphereLoad, SummedLoad, WALL, WALL_DIGITS,
 };
 use crate::state::{State, body_orientation};
 use crate::step::Pass;
@@ -223,8 +223,16 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             let own = || a.body_bonds.iter().zip(&b.body_bonds);
             let along = |number: f32| Vec3::new(number, 0.0, 0.0);
             let broken = |state: &State| -> Vec<u32> {
-                state.bonds.iter().map(|bond| bond.broken).collect()
+                let of = |bond: &Bond| [bond.broken, bond.breaks, bond.near];
+                state.bonds.iter().flat_map(of).collect()
             };
+            let ends = |of: fn(&Bond) -> [Vec3; 2]| {
+                let pairs = a.bonds.iter().zip(&b.bonds);
+                let pairs = pairs.flat_map(|(a, b)| of(a).into_iter().zip(of(b)));
+                relative(pairs)
+            };
+            let arms = |bond: &Bond| [bond.first_arm, bond.second_arm];
+            let frames = |bond: &Bond| [bond.first_frame, bond.second_frame].map(Vec4::truncate);
             vec![
                 force,
                 torque,
@@ -239,6 +247,8 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                     PASS_TOLERANCE,
                 ),
                 exact("broken bonds", &broken(a), &broken(b)),
+                float("arms of bonds", ends(arms), PASS_TOLERANCE),
+                float("frames of bonds", ends(frames), PASS_TOLERANCE),
             ]
         }
         Pass::Integrate => {

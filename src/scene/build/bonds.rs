@@ -4,7 +4,7 @@ use super::super::error::{Problem, exact, rounded};
 use super::super::format::{NormalModel, SceneFile};
 use super::check::{Check, Names, Sign};
 use super::smallest_radius;
-use crate::model::bond::{Bond, BondLaw, STABLE_STEPS, bonds, time_step};
+use crate::model::bond::{Bond, BondLaw, Healing, STABLE_STEPS, bonds, time_step};
 use crate::model::clump::Clump;
 use crate::model::{Domain, ModelBody};
 
@@ -68,15 +68,28 @@ impl Check {
                 some,
             );
             number("damping", Some(bonds.damping), "a damping ratio", none);
-            if bonds.weibull_modulus.is_some()
-                && bonds.tensile_strength.is_none()
-                && bonds.shear_strength.is_none()
-            {
-                self.problem(
-                    format_args!("{path}.weibull_modulus"),
-                    "a spread of strengths of bonds that do not break",
-                    "\"tensile_strength\" or \"shear_strength\" with it",
-                );
+            let healing = bonds.healing;
+            let distance = healing.map(|healing| healing.distance);
+            number("healing.distance", distance, "a gap, m", none);
+            let time = healing.map(|healing| healing.time);
+            number("healing.time", time, "a time, s", some);
+            if bonds.tensile_strength.is_none() && bonds.shear_strength.is_none() {
+                for (field, given, what) in [
+                    (
+                        "weibull_modulus",
+                        bonds.weibull_modulus.is_some(),
+                        "a spread of strengths",
+                    ),
+                    ("healing", healing.is_some(), "healing"),
+                ] {
+                    if given {
+                        self.problem(
+                            format_args!("{path}.{field}"),
+                            format!("{what} of bonds that do not break"),
+                            "\"tensile_strength\" or \"shear_strength\" with it",
+                        );
+                    }
+                }
             }
             let mut resolve = |field: &str, list: &[String; 2], names: &Names| {
                 let mut resolved = [0; 2];
@@ -109,6 +122,10 @@ impl Check {
                 weibull_modulus: bonds.weibull_modulus,
                 damping: bonds.damping,
                 seed: bonds.seed,
+                healing: healing.map(|healing| Healing {
+                    distance: healing.distance,
+                    time: healing.time,
+                }),
             });
         }
         laws

@@ -11,8 +11,8 @@ use super::List;
 ///
 /// A bond is the parallel bond of Potyondy and Cundall (2004): a rod with a round cross-section of radius r, area
 /// A = pi r² and second moment I = pi r⁴/4, of the length L from centre to centre. It resists stretching by E A/L, shearing by G A/L,
-/// twisting by 2 G I/L and bending by E I/L, without force at the start; and it breaks for good when the tension at its edge,
-/// F/A + M r/I, or the shear stress there, Q/A + T r/2I, exceeds its strength. It acts in addition to the contact of the two
+/// twisting by 2 G I/L and bending by E I/L, without force at the start; and it breaks when the tension at its edge,
+/// F/A + M r/I, or the shear stress there, Q/A + T r/2I, exceeds its strength. It stays broken, unless it heals. It acts in addition to the contact of the two
 /// spheres, which still push each other where they touch; to have the bond alone, start them a little apart, or put them in
 /// a group that ignores itself. Bodies that come in later have no bonds. Not with the normal model "impulse".
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
@@ -63,8 +63,26 @@ pub struct Bonds {
     /// Seed of the random strengths. Default: 0.
     #[serde(default)]
     pub seed: u64,
+    /// Healing of bonds that broke. Default: they stay broken.
+    pub healing: Option<Healing>,
+}
+
+/// Healing of broken bonds: the two spheres grow together again, once they have been near each other for some time.
+///
+/// It does not matter where on their surfaces they meet. The healed bond has no force where the spheres are at that moment, and the
+/// stiffnesses and strengths that it had at first. So it may break again, and heal again.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Healing", deny_unknown_fields)]
+pub struct Healing {
+    /// Largest gap between the surfaces of the two spheres at which they grow together, m. At 0, they have to touch.
+    #[schemars(range(min = 0))]
+    pub distance: f64,
+    /// Time for which the gap has to be no larger than that, without interruption, s.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub time: f64,
 }
 
 objects! {
     Bonds: "an object such as {\"between\": [\"stone\", \"stone\"], \"young_modulus\": 1e9, \"tensile_strength\": 1e7}",
+    Healing: "an object such as {\"distance\": 0.00001, \"time\": 0.1}",
 }

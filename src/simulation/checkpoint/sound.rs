@@ -335,12 +335,17 @@ impl Checkpoint {
                 bond.shear_strength,
                 bond.energy,
                 bond.time,
+                bond.first_length,
+                bond.second_length,
+                bond.healing_reach,
+                bond.healing_time,
             ];
             let right = [bond.first, bond.second]
                 .iter()
                 .all(|body| (*body as usize) < bodies)
                 && bond.side <= 1
                 && bond.broken <= BROKEN_BY_SHEAR
+                && (bond.broken == 0 || bond.breaks > 0)
                 && finite(&vectors, &numbers)
                 && is_unit(bond.first_frame.length_squared())
                 && is_unit(bond.second_frame.length_squared())

@@ -258,7 +258,7 @@ impl Edges {
         self.bonded = bonds.iter().map(Bond::other).collect();
         let local = bonds.iter().map(|bond| {
             let own = self.find(bond.own()).expect("ends are with their bodies");
-            // The other body of a broken bond may be anywhere, and nobody looks at it.
+            // The other body of a bond that stays broken may be anywhere, and nobody looks at it.
             let other = self.find(bond.other()).unwrap_or(own);
             bond.between(own as u32, other as u32)
         });
@@ -472,7 +472,7 @@ impl Edges {
         };
         let springs = self.actions.iter().filter(|action| action.kind == SPRING);
         let springs = springs.filter(|action| find(action.body).is_some());
-        let bonds = bonds.iter().filter(|bond| bond.broken == 0);
+        let bonds = bonds.iter().filter(|bond| !bond.stays_broken());
         let ends = springs.map(|action| action.other);
         let ends = ends.chain(bonds.map(Bond::other));
         let mut ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();

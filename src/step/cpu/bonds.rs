@@ -1,4 +1,4 @@
-//! Pass `bonds`: elastic rods between bodies, until they break.
+//! Pass `bonds`: elastic rods between bodies, until they break, and again once they have healed.
 
 use glam::{Vec3, Vec4};
 
@@ -10,10 +10,12 @@ use crate::math::parallel::prelude::*;
 use crate::math::rotation::Quaternion;
 use crate::state::State;
 use crate::state::grid::way_between;
-use crate::state::layout::{BROKEN_BY_SHEAR, BROKEN_BY_TENSION, BodyBonds, BodyForce, Bond};
+use crate::state::layout::{
+    BROKEN_BY_SHEAR, BROKEN_BY_TENSION, Body, BodyBonds, BodyForce, Bond, Params,
+};
 
 /// Adds what bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
-/// second, with the same numbers, so that both copies of it break in the same step.
+/// second, with the same numbers, so that both copies of it break and heal in the same step.
 pub fn bonds(state: &mut State) {
     if state.params.bonds == 0 {
         return;
@@ -96,7 +98,10 @@ fn act_on(
     let count = bonds.len() as u32;
     for bond in bonds {
         if bond.broken != 0 {
-            broken += 1;
+            if bond.healing_reach > 0.0 {
+                heal(state, bond);
+            }
+            broken += u32::from(bond.broken != 0);
             continue;
         }
         let held = hold(state, bond);
@@ -141,18 +146,94 @@ fn quaternion(frame: Vec4) -> Quaternion {
     }
 }
 
-fn hold(state: &State, bond: &mut Bond) -> Held {
-    let params = &state.params;
-    let [first, second] = [bond.first, bond.second].map(|body| {
+/// The two bodies of a bond.
+fn bodies_of<'a>(state: &'a State, bond: &Bond) -> [Turning<'a>; 2] {
+    [bond.first, bond.second].map(|body| {
         let body = &state.bodies[body as usize];
         Turning::new(body, state.properties_of(body))
-    });
+    })
+}
+
+/// A point of a body at the end of an arm from its centre of mass, within its cell, m.
+fn point(body: &Body, arm: Vec3, params: &Params) -> Vec3 {
+    metres(body.offset, params.cell_size) + params.upright(arm)
+}
+
+/// Notes that a bond breaks or heals in this step, and where: a place within the cell of its first body, m.
+fn note(state: &State, bond: &mut Bond, place: Vec3) {
+    let params = &state.params;
+    let step = state.stats[0].step;
+    bond.time = params.earlier + step as f32 * params.time_step;
+    bond.step = step;
+    bond.cell = state.bodies[bond.first as usize].cell;
+    bond.offset = place;
+}
+
+/// A turn of the x axis to a unit vector.
+///
+/// For a vector with a negative x it starts with half a turn about z, because the shortest turn is not defined for -x.
+fn from_x_to(along: Vec3) -> Quaternion {
+    let (xyz, w) = if along.x < 0.0 {
+        (Vec3::new(along.z, 0.0, 1.0 - along.x), along.y)
+    } else {
+        (Vec3::new(0.0, -along.z, along.y), 1.0 + along.x)
+    };
+    Quaternion { xyz, w }.normalize()
+}
+
+/// Counts the steps for which the spheres of a broken bond have been near each other. After enough of them the bond is whole, and
+/// has no force where the spheres are then.
+fn heal(state: &State, bond: &mut Bond) {
+    let params = &state.params;
+    let [first, second] = &bodies_of(state, bond);
+    let from_first = Vec3::new(bond.first_length, 0.0, 0.0);
+    let from_second = Vec3::new(-bond.second_length, 0.0, 0.0);
+    let from_first = quaternion(bond.first_frame).rotate(from_first);
+    let from_second = quaternion(bond.second_frame).rotate(from_second);
+    let first_center = first.orientation.rotate(bond.first_arm - from_first);
+    let second_center = second.orientation.rotate(bond.second_arm - from_second);
+    let here = point(first.body, first_center, params);
+    let there = point(second.body, second_center, params);
+    let way = way_between(second.body.cell - first.body.cell, there - here, params);
+    let distance = way.length();
+    let is_near = distance > 0.0 && distance <= bond.healing_reach;
+    if !is_near {
+        bond.near = 0;
+        return;
+    }
+    bond.near += 1;
+    if (bond.near as f32) * params.time_step < bond.healing_time {
+        return;
+    }
+    let along = way / distance;
+    // The gap may be another than when the bond was made.
+    let wider = 0.5 * (distance - (bond.first_length + bond.second_length));
+    bond.first_length += wider;
+    bond.second_length += wider;
+    let frame = from_x_to(along);
+    let local = |body: &Turning, arm: Vec3| {
+        let back = body.orientation.conjugate();
+        let frame = back.times(frame).normalize();
+        (back.rotate(arm), frame.xyz.extend(frame.w))
+    };
+    let to_middle = bond.first_length * along;
+    (bond.first_arm, bond.first_frame) = local(first, first_center + to_middle);
+    let from_middle = bond.second_length * along;
+    (bond.second_arm, bond.second_frame) = local(second, second_center - from_middle);
+    bond.broken = 0;
+    bond.near = 0;
+    bond.energy = 0.0;
+    note(state, bond, here + params.upright(to_middle));
+}
+
+fn hold(state: &State, bond: &mut Bond) -> Held {
+    let params = &state.params;
+    let [first, second] = &bodies_of(state, bond);
     let first_arm = first.orientation.rotate(bond.first_arm);
     let second_arm = second.orientation.rotate(bond.second_arm);
-    let here = metres(first.body.offset, params.cell_size) + params.upright(first_arm);
-    let there = metres(second.body.offset, params.cell_size) + params.upright(second_arm);
-    let cells = second.body.cell - first.body.cell;
-    let way = way_between(cells, there - here, params);
+    let here = point(first.body, first_arm, params);
+    let there = point(second.body, second_arm, params);
+    let way = way_between(second.body.cell - first.body.cell, there - here, params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = first.orientation.times(quaternion(bond.first_frame));
     let second_frame = second.orientation.times(quaternion(bond.second_frame));
@@ -188,17 +269,14 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
         let along = (bond.stiffness * stretched).dot(stretched);
         let about = (bond.turning_stiffness * bent).dot(bent);
         let energy = 0.5 * along + about / (1.0 + sign * turn.w);
-        let step = state.stats[0].step;
         bond.broken = if by_tension {
             BROKEN_BY_TENSION
         } else {
             BROKEN_BY_SHEAR
         };
+        bond.breaks += 1;
         bond.energy = energy;
-        bond.time = params.earlier + step as f32 * params.time_step;
-        bond.step = step;
-        bond.cell = first.body.cell;
-        bond.offset = here + params.upright(half);
+        note(state, bond, here + params.upright(half));
         return Held {
             taken: energy,
             ..Held::default()

@@ -6,7 +6,7 @@ use super::grid::between;
 use super::mirror::{Mirror, mirrors};
 use super::real::Real;
 use super::rotation::Quaternion;
-use super::state::State;
+use super::state::{Body, Params, State};
 use super::vector::Vector;
 use crate::state::layout::{self, BROKEN_BY_SHEAR, BROKEN_BY_TENSION};
 
@@ -34,6 +34,12 @@ mirrors! {
         step: u32,
         cell: IVec3,
         source: u32,
+        first_length: R,
+        second_length: R,
+        healing_reach: R,
+        healing_time: R,
+        near: u32,
+        breaks: u32,
     }
     BodyBonds {
         taken: R,
@@ -43,7 +49,7 @@ mirrors! {
 }
 
 /// Adds what bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
-/// second, with the same numbers, so that both copies of it break in the same step.
+/// second, with the same numbers, so that both copies of it break and heal in the same step.
 pub fn bonds<R: Real>(state: &mut State<R>) {
     if state.params.bonds == 0 {
         return;
@@ -69,7 +75,10 @@ pub fn bonds<R: Real>(state: &mut State<R>) {
             }
             count += 1;
             if bond.broken != 0 {
-                broken += 1;
+                if bond.healing_reach > R::ZERO {
+                    heal(state, entry);
+                }
+                broken += u32::from(state.bonds[entry].broken != 0);
                 continue;
             }
             let held = hold(state, entry);
@@ -126,18 +135,106 @@ struct Held<R> {
     taken: R,
 }
 
+/// The two bodies of a bond.
+fn bodies_of<'a, R: Real>(state: &'a State<R>, bond: &Bond<R>) -> [Turning<'a, R>; 2] {
+    [bond.first, bond.second].map(|body| {
+        let body = &state.bodies[body as usize];
+        Turning::new(body, state.kind(body).0)
+    })
+}
+
+/// A point of a body at the end of an arm from its centre of mass: the cell of the body, and within it, m.
+fn point<R: Real>(body: &Body<R>, arm: Vector<R>, params: &Params<R>) -> (IVec3, Vector<R>) {
+    let offset = body.offset.metres(params.cell_size);
+    (body.cell, offset + params.upright(arm))
+}
+
+/// Notes that a bond breaks or heals in this step, and where: a cell, and a place within it, m.
+fn note<R: Real>(state: &mut State<R>, entry: usize, (cell, offset): (IVec3, Vector<R>)) {
+    let params = state.params;
+    let step = state.stats.step;
+    let own = &mut state.bonds[entry];
+    own.time = params.earlier + R::of(step.into()) * params.time_step;
+    own.step = step;
+    own.cell = cell;
+    own.offset = offset;
+}
+
+/// A turn of the x axis to a unit vector.
+///
+/// For a vector with a negative x it starts with half a turn about z, because the shortest turn is not defined for -x.
+fn from_x_to<R: Real>(along: Vector<R>) -> Quaternion<R> {
+    let turn = if along.x < R::ZERO {
+        Quaternion {
+            xyz: Vector::new(along.z, R::ZERO, R::ONE - along.x),
+            w: along.y,
+        }
+    } else {
+        Quaternion {
+            xyz: Vector::new(R::ZERO, -along.z, along.y),
+            w: R::ONE + along.x,
+        }
+    };
+    turn.normalize()
+}
+
+/// Counts the steps for which the spheres of a broken bond have been near each other. After enough of them the bond is whole, and
+/// has no force where the spheres are then.
+fn heal<R: Real>(state: &mut State<R>, entry: usize) {
+    let params = state.params;
+    let mut own = state.bonds[entry];
+    let bodies = bodies_of(state, &own);
+    let arms = [own.first_arm, own.second_arm];
+    let frames = [own.first_frame, own.second_frame];
+    let lengths = [own.first_length, -own.second_length];
+    let centers = [0, 1].map(|side| {
+        let from_center = Vector::new(lengths[side], R::ZERO, R::ZERO);
+        let center = arms[side] - frames[side].rotate(from_center);
+        bodies[side].orientation.rotate(center)
+    });
+    let [here, there] = [0, 1].map(|side| point(bodies[side].body, centers[side], &params));
+    let way = between(here, there, &params);
+    let distance = way.length();
+    let is_near = distance > R::ZERO && distance <= own.healing_reach;
+    own.near = if is_near { own.near + 1 } else { 0 };
+    if !is_near || R::of(own.near.into()) * params.time_step < own.healing_time {
+        state.bonds[entry] = own;
+        return;
+    }
+    let along = way / distance;
+    // The gap may be another than when the bond was made.
+    let wider = R::of(0.5) * (distance - (own.first_length + own.second_length));
+    own.first_length += wider;
+    own.second_length += wider;
+    let ends = [
+        centers[0] + along * own.first_length,
+        centers[1] - along * own.second_length,
+    ];
+    let backs = [0, 1].map(|side| bodies[side].orientation.conjugate());
+    [own.first_arm, own.second_arm] = [0, 1].map(|side| backs[side].rotate(ends[side]));
+    let frame = from_x_to(along);
+    [own.first_frame, own.second_frame] = backs.map(|back| back.times(frame).normalize());
+    own.broken = 0;
+    own.near = 0;
+    own.energy = R::ZERO;
+    state.bonds[entry] = own;
+    let (cell, offset) = here;
+    note(
+        state,
+        entry,
+        (cell, offset + params.upright(along * own.first_length)),
+    );
+}
+
 fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
     let params = state.params;
     let bond = state.bonds[entry];
-    let [first, second] = [bond.first, bond.second].map(|body| {
-        let body = &state.bodies[body as usize];
-        Turning::new(body, state.kind(body).0)
-    });
+    let [first, second] = bodies_of(state, &bond);
     let first_arm = first.orientation.rotate(bond.first_arm);
     let second_arm = second.orientation.rotate(bond.second_arm);
-    let here = first.body.offset.metres(params.cell_size) + params.upright(first_arm);
-    let there = second.body.offset.metres(params.cell_size) + params.upright(second_arm);
-    let way = between((first.body.cell, here), (second.body.cell, there), &params);
+    let here = point(first.body, first_arm, &params);
+    let there = point(second.body, second_arm, &params);
+    let way = between(here, there, &params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = first.orientation.times(bond.first_frame);
     let second_frame = second.orientation.times(bond.second_frame);
@@ -174,19 +271,15 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
         let along = (bond.stiffness * stretched).dot(stretched);
         let about = (bond.turning_stiffness * bent).dot(bent);
         let energy = R::of(0.5) * along + about / (R::ONE + sign * turn.w);
-        let cell = first.body.cell;
-        let step = state.stats.step;
         let own = &mut state.bonds[entry];
         own.broken = if by_tension {
             BROKEN_BY_TENSION
         } else {
             BROKEN_BY_SHEAR
         };
+        own.breaks += 1;
         own.energy = energy;
-        own.time = params.earlier + R::of(step.into()) * params.time_step;
-        own.step = step;
-        own.cell = cell;
-        own.offset = here + params.upright(half);
+        note(state, entry, (here.0, here.1 + params.upright(half)));
         return Held {
             taken: energy,
             ..Held::default()

@@ -333,6 +333,8 @@ impl<R: Real> State<R> {
             own.turning_damping = along(bond.turning_damping);
             own.inverse_area = R::of(1.0 / bond.area());
             own.inverse_section = R::of(1.0 / bond.section_modulus());
+            [own.first_length, own.second_length] = bond.to_middle().map(R::of);
+            [own.healing_reach, own.healing_time] = bond.healing_numbers().map(R::of);
             if bond.tensile_strength.is_finite() {
                 own.tensile_strength = R::of(bond.tensile_strength);
             }
