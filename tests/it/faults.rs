@@ -32,6 +32,18 @@ fn busy() -> Value {
     scene
 }
 
+/// The same below a wall that its load moves.
+fn with_a_lid() -> Model {
+    let mut scene = busy();
+    scene["walls"].as_array_mut().unwrap().push(
+        json!({ "name": "lid", "rectangle": { "size": [2, 2] }, "material": "stone", "position": [0, 3, 0],
+                "rigid_body": { "mass": 5 } }),
+    );
+    scene::parse(&scene.to_string(), "busy.json".as_ref())
+        .unwrap()
+        .model
+}
+
 /// A checkpoint of a scene on the CPU after some steps.
 fn checkpoint(model: &Model, steps: u64) -> Vec<u8> {
     let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
@@ -78,69 +90,141 @@ fn go_on(model: &Model, bytes: Vec<u8>) -> Result<bool, String> {
 
 #[test]
 fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
-    let model = scene::parse(&busy().to_string(), "busy.json".as_ref())
-        .unwrap()
-        .model;
+    let model = with_a_lid();
     let whole = checkpoint(&model, 900);
     assert_eq!(go_on(&model, whole.clone()), Ok(true));
     let places = sections(&whole);
     let nan = f32::NAN.to_le_bytes();
     let most = u32::MAX.to_le_bytes();
-    // A section, a byte in it, what is there now, and what is said of it.
-    let damage: &[(&str, usize, [u8; 4], &str)] = &[
-        ("bodies", 48, nan, "a motion or an orientation"),
+    let far = (1_i32 << 30).to_le_bytes();
+    let number = |number: f32| number.to_le_bytes();
+    let count = |section: &str, size: usize| (places[section].len() / size) as u32;
+    let [bodies, spheres] = [count("ids", 8), count("sphere_loads", 48)].map(u32::to_le_bytes);
+    // Sections, bytes in them, what is there now, and what is said of it.
+    let motion = "a motion or an orientation";
+    let sphere = "a sphere that cannot be";
+    let load = "a load on a sphere";
+    let lists = "start behind their ends";
+    let neighbours = "neighbours of sphere";
+    let wall = "at a place that cannot be";
+    let loaded = "a wall under load";
+    let action = "a spring or an applied force that cannot be";
+    let sums = "sums over the run";
+    let damage: &[(&str, &[usize], [u8; 4], &str)] = &[
+        ("bodies", &[48, 52, 56, 64, 76, 128], nan, motion),
+        ("bodies", &[32, 36], i32::MAX.to_le_bytes(), motion),
+        ("bodies", &[16, 20, 24], i32::MIN.to_le_bytes(), motion),
+        ("bodies", &[16, 24], far, motion),
+        ("bodies", &[60], most, "its first sphere at 4294967295"),
         (
             "bodies",
-            32,
-            i32::MAX.to_le_bytes(),
-            "a motion or an orientation",
+            &[28],
+            7_u32.to_le_bytes(),
+            "bodies of other shapes",
         ),
-        (
-            "bodies",
-            16,
-            i32::MIN.to_le_bytes(),
-            "a motion or an orientation",
-        ),
-        ("bodies", 60, most, "its first sphere at 4294967295"),
-        ("bodies", 28, 7_u32.to_le_bytes(), "bodies of other shapes"),
-        ("shape_of_body", 0, 9_u32.to_le_bytes(), "of shape number 9"),
         (
             "shape_of_body",
-            0,
+            &[0],
+            9_u32.to_le_bytes(),
+            "of shape number 9",
+        ),
+        (
+            "shape_of_body",
+            &[0],
+            2_u32.to_le_bytes(),
+            "of shape number 2",
+        ),
+        (
+            "shape_of_body",
+            &[0],
             (31_u32 << 26).to_le_bytes(),
             "in group number 31",
         ),
-        ("ids", 8, [0; 4], "numbers do not rise"),
-        ("spheres", 12, nan, "a sphere that cannot be"),
-        ("spheres", 28, most, "a sphere that cannot be"),
-        ("sphere_loads", 0, nan, "a load on a sphere"),
-        ("neighbour_starts", 8, most, "start behind their ends"),
         (
-            "neighbours",
-            0,
-            5000_u32.to_le_bytes(),
-            "neighbours of sphere",
+            "shape_of_body",
+            &[0],
+            (1_u32 << 26).to_le_bytes(),
+            "in group number 1",
+        ),
+        ("ids", &[8], [0; 4], "numbers do not rise"),
+        (
+            "ids",
+            &[8 * (u32::from_le_bytes(bodies) as usize - 1)],
+            bodies,
+            "numbers do not rise",
+        ),
+        ("spheres", &[0, 12, 32, 44, 48], nan, sphere),
+        ("spheres", &[16], far, sphere),
+        ("spheres", &[28], bodies, sphere),
+        (
+            "spheres",
+            &[28],
+            1_u32.to_le_bytes(),
+            "spheres of other bodies",
         ),
         (
+            "spheres",
+            &[60],
+            1_u32.to_le_bytes(),
+            "spheres of other bodies",
+        ),
+        ("sphere_loads", &[0, 12, 16, 32, 36, 40, 44], nan, load),
+        (
+            "neighbour_starts",
+            &[8, 4 * u32::from_le_bytes(spheres) as usize],
+            most,
+            lists,
+        ),
+        ("neighbours", &[0], 5000_u32.to_le_bytes(), neighbours),
+        ("neighbours", &[0], spheres, neighbours),
+        (
             "neighbours",
-            0,
+            &[0],
             0x8000_4000_u32.to_le_bytes(),
-            "neighbours of sphere",
+            neighbours,
         ),
-        ("history", 0, nan, "a contact history"),
-        ("walls", 16, nan, "at a place that cannot be"),
+        ("history", &[0, 16, 28], nan, "a contact history"),
+        ("walls", &[16, 28, 48, 64, 80, 92], nan, wall),
+        ("walls", &[0], far, wall),
+        ("walls", &[32, 44], number(2.0), wall),
+        ("walls", &[12, 60, 76], 9_u32.to_le_bytes(), "other walls"),
+        (
+            "dynamic_walls",
+            &[48, 80, 92, 96, 112, 124, 128, 140, 144, 156],
+            nan,
+            loaded,
+        ),
+        ("dynamic_walls", &[108], 4_u32.to_le_bytes(), loaded),
+        ("dynamic_walls", &[108], 2_u32.to_le_bytes(), "other walls"),
+        ("wall_loads", &[0, 12, 16, 28], nan, "a load on a wall"),
+        (
+            "body_forces",
+            &[0, 12, 16, 28, 32, 44, 48, 52],
+            nan,
+            "a force that is not a number",
+        ),
+        ("actions", &[0, 16, 32, 64, 68, 72, 80, 84], nan, action),
+        ("actions", &[12], 4_u32.to_le_bytes(), action),
+        ("actions", &[28, 44], bodies, action),
+        ("actions", &[48], far, action),
+        ("actions", &[28], 30_u32.to_le_bytes(), "out of their order"),
         (
             "actions",
-            28,
-            5000_u32.to_le_bytes(),
-            "a spring or an applied force",
+            &[60],
+            2_u32.to_le_bytes(),
+            "the scene does not have",
         ),
-        ("stats", 0, nan, "sums over the run"),
-        ("stats", 4, most, "sums over the run"),
-        ("stats", 8, most, "sums over the run"),
-        ("stats", 32, most, "sums over the run"),
+        ("stats", &[0], nan, sums),
+        ("stats", &[0], number(-1.0), sums),
+        ("stats", &[4], 99_u32.to_le_bytes(), sums),
+        ("stats", &[8, 12, 16, 20, 24], 2_u32.to_le_bytes(), sums),
+        ("stats", &[28], most, sums),
+        ("stats", &[32, 44, 48], 1_u32.to_le_bytes(), sums),
     ];
-    for (section, at, found, said) in damage {
+    let all = damage.iter().flat_map(|(section, places, found, said)| {
+        places.iter().map(move |at| (section, at, found, said))
+    });
+    for (section, at, found, said) in all {
         let mut bytes = whole.clone();
         let start = places[*section].start + at;
         bytes[start..start + 4].copy_from_slice(found);
@@ -150,6 +234,93 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
             sentence.contains(said) && sentence.contains("damaged.checkpoint: found"),
             "{section}, byte {at}: {sentence}"
         );
+    }
+}
+
+/// The bytes of a checkpoint with another header.
+fn with_header(bytes: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let length = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
+    let mut header: Value = serde_json::from_slice(&bytes[24..24 + length]).unwrap();
+    let order: Vec<String> = header["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|section| section["name"].as_str().unwrap().to_owned())
+        .collect();
+    let places = sections(bytes);
+    change(&mut header);
+    let header = header.to_string();
+    let mut other = bytes[..20].to_vec();
+    other.extend((header.len() as u32).to_le_bytes());
+    other.extend(header.as_bytes());
+    let align = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(16), 0);
+    for name in order {
+        align(&mut other);
+        other.extend(&bytes[places[&name].clone()]);
+    }
+    align(&mut other);
+    other.extend([0; 8]);
+    rehash(&mut other);
+    other
+}
+
+#[test]
+fn a_checkpoint_with_a_header_that_cannot_be_is_refused_in_a_sentence() {
+    let model = with_a_lid();
+    let whole = checkpoint(&model, 50);
+    // Between the sections there are zeros.
+    assert!(with_header(&whole, |_| ()) == whole);
+    assert_eq!(go_on(&model, whole.clone()), Ok(true));
+    let amount = json!([{ "bodies": 1, "mass": 1.0 }]);
+    let residence = json!([{ "bodies": 0, "sum": 0.0, "squares": 0.0, "counts": {} }]);
+    let passed = json!([{ "forward": amount[0], "backward": amount[0] }]);
+    let flow = "inlets, outlets or probes";
+    for (place, value, said) in [
+        ("/time_step", json!(0.0), "a time step of 0 s"),
+        ("/time_step", json!(-1.0), "a time step of -1 s"),
+        ("/cell_size/2", json!(0.0), "cells of"),
+        ("/cell_size/2", json!(1.0), "another grid"),
+        ("/origin/1", json!(1.0), "another grid"),
+        ("/history_size", json!(3), "histories of 3 elements"),
+        ("/history_size", json!(1), "another grid"),
+        ("/shapes/0/spheres", json!(0), "that cannot be"),
+        ("/shapes/0/inertia/1", json!(0.0), "that cannot be"),
+        ("/shapes/0/principal_axes/0", json!(1.5), "that cannot be"),
+        ("/walls/0/facets", json!(i32::MAX), "walls with"),
+        ("/traffic/next_id", json!(3), "whose numbers do not rise"),
+        ("/traffic/inlets", amount.clone(), flow),
+        ("/traffic/waiting", json!([0]), flow),
+        ("/traffic/outlets", amount, flow),
+        ("/traffic/residence", residence, flow),
+        ("/traffic/passed", passed, flow),
+        ("/traffic/worn", json!([[0.0]]), flow),
+        ("/traffic/exploded", json!([true]), flow),
+        ("/steps", json!(51), "sums over the run"),
+        ("/sections/0/bytes", json!(0), "expected"),
+        ("/layout", json!("0"), "found the buffers of"),
+        ("/scene_hash", json!("0"), "found a state of the scene"),
+    ] {
+        let bytes = with_header(&whole, |header| match header.pointer_mut(place) {
+            Some(field) => *field = value.clone(),
+            None => header["traffic"][place.rsplit_once('/').unwrap().1] = value.clone(),
+        });
+        let sentence = go_on(&model, bytes).expect_err(place);
+        assert!(sentence.contains(said), "{place} {value}: {sentence}");
+    }
+    // A shape and a group of which the scene knows nothing.
+    let more = |list: &mut Value| {
+        let own = list.as_array_mut().unwrap();
+        own.push(own[0].clone());
+    };
+    let said = "other shapes or groups than those of the scene";
+    let shapes = with_header(&whole, |header| more(&mut header["shapes"]));
+    let mut groups = with_header(&whole, |header| more(&mut header["groups"]));
+    let start = sections(&groups)["shape_of_body"].start;
+    groups[start + 3] |= 1 << 2;
+    rehash(&mut groups);
+    for bytes in [shapes, groups] {
+        let sentence = go_on(&model, bytes).unwrap_err();
+        assert!(sentence.contains(said), "{sentence}");
     }
 }
 

@@ -164,7 +164,13 @@ impl Checkpoint {
     fn what_acts_is_sound(&self, count: usize) -> Sound {
         for force in self.all::<BodyForce>(Field::BodyForces.name(), &[0, count])? {
             let vectors = [force.force, force.torque, force.acceleration];
-            let numbers = [force.drag, force.drag_rest, force.displacement];
+            let numbers = [
+                force.drag,
+                force.drag_rest,
+                force.displacement,
+                force.work,
+                force.work_rest,
+            ];
             expect(finite(&vectors, &numbers), || {
                 "a force that is not a number".to_owned()
             })?;
@@ -276,15 +282,27 @@ impl Checkpoint {
                 || (own.wall as usize) < count
                     && body_is_sound(&own.body)
                     && finite(
-                        &[own.force, own.torque, own.rail, own.axle],
-                        &[own.servo_force],
+                        &[
+                            own.force,
+                            own.torque,
+                            own.rail,
+                            own.axle,
+                            own.inverse_inertia,
+                        ],
+                        &[
+                            own.servo_force,
+                            own.servo_speed,
+                            own.inverse_mass,
+                            own.reach,
+                        ],
                     );
             expect(right, || "a wall under load that cannot be".to_owned())?;
         }
         for load in self.elements::<SummedLoad>(Field::WallLoads.name()) {
-            expect(finite(&[load.force, load.torque], &[]), || {
-                "a load on a wall that is not a number".to_owned()
-            })?;
+            expect(
+                finite(&[load.force, load.torque], &[load.work, load.work_rest]),
+                || "a load on a wall that is not a number".to_owned(),
+            )?;
         }
         Ok(())
     }
