@@ -595,6 +595,7 @@ fn cohesion<const LAW: u32>(contact: &Contact, pair: &Pair, sticks: bool) -> (f3
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::layout::HOOKE_HISTORY;
 
     #[test]
     fn a_contact_that_begins_or_ends_within_a_step_is_there_for_a_part_of_it() {
@@ -621,5 +622,130 @@ mod tests {
         );
         assert_eq!(touch(-1e-3, 1.0).presence, 0.0);
         assert_eq!(touch(0.0, 0.0).presence, 0.0);
+    }
+
+    /// A pair whose contacts neither slide nor damp.
+    fn elastic<const LAW: u32>() -> Pair {
+        Pair {
+            stiffness: if LAW == HERTZ_MINDLIN { 1e7 } else { 1e4 },
+            tangential_ratio: 0.3,
+            friction: 1e3,
+            twisting_friction: 1e3,
+            rolling_friction: 1e3,
+            rolling: ROLLING_SPRING,
+            ..Pair::default()
+        }
+    }
+
+    /// A contact with the normal along y.
+    fn contact(overlap: f32, relative_velocity: Vec3, relative_spin: Vec3) -> Contact {
+        let time_step = 1e-4;
+        Contact {
+            overlap,
+            touch: Touch::new(overlap, relative_velocity.y, time_step),
+            normal: Vec3::Y,
+            relative_velocity,
+            relative_spin,
+            common_twist: 0.0,
+            radius: 0.05,
+            inverse_mass: 2.0,
+            time_step,
+        }
+    }
+
+    /// Springs that are drawn out along all that they can be.
+    const DRAWN: History = History {
+        tangential_displacement: Vec3::new(3e-5, 0.0, -2e-5),
+        twisting_displacement: 4e-5,
+        rolling_displacement: Vec3::new(-1e-5, 0.0, 5e-5),
+        bonded: 0.0,
+    };
+
+    /// As the surfaces are pressed or parted slowly, the energy changes by the work of the force.
+    fn stores_the_work<const LAW: u32>(pair: &Pair, bonded: f32) {
+        let history = History {
+            bonded,
+            ..History::default()
+        };
+        let at = |overlap| contact(overlap, Vec3::ZERO, Vec3::ZERO);
+        let energy = |overlap| f64::from(stored::<LAW>(&at(overlap), pair, &history));
+        for overlap in [-6e-4, -2e-4, 2e-4, 1e-3] {
+            let force = respond::<LAW>(&at(overlap), pair, &history, &Params::default()).force;
+            let expected = -f64::from(force.y);
+            let slope = (energy(overlap + 1e-5) - energy(overlap - 1e-5)) / 2e-5;
+            assert!(
+                (slope - expected).abs() < 1e-3 * (1.0 + expected.abs()),
+                "law {LAW}, overlap {overlap}, bonded {bonded}, {pair:?}: {slope} N, expected {expected}"
+            );
+        }
+        let still = at(1e-3);
+        let Response { force, torque, .. } =
+            respond::<LAW>(&still, pair, &DRAWN, &Params::default());
+        let drawn = force.dot(DRAWN.tangential_displacement)
+            + torque.y / still.radius * DRAWN.twisting_displacement
+            + (torque / still.radius).dot(DRAWN.rolling_displacement);
+        let held = stored::<LAW>(&still, pair, &DRAWN) - energy(1e-3) as f32;
+        assert!(
+            LAW == HOOKE_VISCOUS || bonded > 0.0 || (held / drawn - 0.5).abs() < 1e-3,
+            "law {LAW}: {held} J, expected half of {drawn} J"
+        );
+    }
+
+    fn stores_all_work<const LAW: u32>() {
+        stores_the_work::<LAW>(&elastic::<LAW>(), 0.0);
+        if LAW != HOOKE_VISCOUS {
+            let attracted = Pair {
+                cohesion_force: 5.0,
+                cohesion_range: 4e-4,
+                ..elastic::<LAW>()
+            };
+            stores_the_work::<LAW>(&attracted, 0.0);
+            let sticky = Pair {
+                surface_energy: 200.0,
+                ..elastic::<LAW>()
+            };
+            stores_the_work::<LAW>(&sticky, 1.0);
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_the_work_that_was_done() {
+        stores_all_work::<HOOKE_VISCOUS>();
+        stores_all_work::<HOOKE_HISTORY>();
+        stores_all_work::<HERTZ_MINDLIN>();
+    }
+
+    /// The response to the history before a step, found from that after it, is that of the step.
+    fn comes_again<const LAW: u32>() {
+        let velocity = Vec3::new(0.3, -0.4, 0.2);
+        let spin = Vec3::new(5.0, -4.0, 3.0);
+        for (overlap, rescales) in [(1e-3, 1), (1e-3, 0), (1e-5, 1)] {
+            let params = Params {
+                rescales,
+                ..Params::default()
+            };
+            let contact = contact(overlap, velocity, spin);
+            let again = |history: &History| {
+                let response = respond::<LAW>(&contact, &elastic::<LAW>(), history, &params);
+                (response.force, response.torque, response.history)
+            };
+            let first = again(&DRAWN);
+            let was = before::<LAW>(&contact, &elastic::<LAW>(), &first.2, &params);
+            let off = |(force, torque, _): (Vec3, Vec3, History)| {
+                (force - first.0).length() / first.0.length()
+                    + (torque - first.1).length() / first.1.length()
+            };
+            let what = format!("law {LAW}, overlap {overlap}, {rescales}: {first:?} {was:?}");
+            assert!(off(again(&was)) < 1e-4, "{what}");
+            // Where the spring had no stiffness before, its elongation decides nothing.
+            let decides = was != History::default();
+            assert!(!decides || off(again(&first.2)) > 1e-2, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_found_again_from_what_it_left() {
+        comes_again::<HOOKE_HISTORY>();
+        comes_again::<HERTZ_MINDLIN>();
     }
 }

@@ -1,5 +1,6 @@
 //! Checkpoints: going on as if nothing had happened, and errors of files that are not whole.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::{Simulation, scene};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 type Start = fn(&Model) -> Simulation;
@@ -214,4 +216,168 @@ fn no_file_and_other_files_are_errors() {
     assert!(refusal(&model, &path).contains("no such file"));
     fs::write(&path, "{\"version\": 1}").unwrap();
     assert!(refusal(&model, &path).contains("of another kind"));
+}
+
+/// A ball of a group in a corner, one that is fixed and turns, a club, and a ball on a tilted plate of two triangles.
+fn on_walls() -> Value {
+    let quarter = std::f64::consts::FRAC_PI_2;
+    json!({
+        "version": 1, "gravity": [0, -9.81, 0],
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.5 } },
+        "groups": { "unused": {}, "red": {} },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.1 }, "material": "m" },
+            "club": { "spheres": [ { "center": [0.1, 0, 0], "radius": 0.1 },
+                                   { "center": [0.2, 0.2, 0.1], "radius": 0.05 } ], "material": "m" },
+        },
+        "domain": { "min": [-3, -3, -3], "max": [9, 9, 9], "periodic": [false, false, true] },
+        "planes": [ { "point": [1, 2, 0], "normal": [0, 1, 0], "material": "m" } ],
+        "walls": [
+            { "mesh": { "file": "square.obj" }, "material": "m", "position": [4, 3, 3], "axis": [0, 0, 1], "angle": 0.5 },
+            { "rectangle": { "size": [1, 1] }, "material": "m", "position": [1.0999, 2.3, 0],
+              "axis": [0, 0, 1], "angle": quarter },
+            { "rectangle": { "size": [1, 1] }, "material": "m", "position": [1, 2.3, 0.0999],
+              "axis": [1, 0, 0], "angle": quarter },
+        ],
+        "probes": [ { "face": { "min": [-1, 2, -1], "max": [1, 2, 1] } } ],
+        "look_every": { "steps": 7 },
+        "bodies": [
+            { "shape": "ball", "position": [1, 2.0999, 0], "group": "red" },
+            { "shape": "ball", "position": [7, 7, 7], "kinematic": true, "angular_velocity": [0, 2, 0] },
+            { "shape": "club", "position": [1, 5, 1], "axis": [0, 1, 0], "angle": 1.0, "velocity": [1, 0, 2],
+              "angular_velocity": [0.5, 1, 0.3] },
+            { "shape": "ball", "position": [3.68883, 2.94384, 3.2] },
+            { "shape": "ball", "position": [5, 7, 7] },
+        ],
+    })
+}
+
+fn parse(text: &Value, bytes: &[u8]) -> Result<Model, String> {
+    let square = "v -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nf 1 3 2\nf 1 4 3\n";
+    let files = BTreeMap::from([
+        (PathBuf::from("a.checkpoint"), bytes.to_vec()),
+        (PathBuf::from("square.obj"), square.as_bytes().to_vec()),
+    ]);
+    let scene = scene::parse_with(&text.to_string(), "next.json".as_ref(), &files);
+    Ok(scene.map_err(|error| error.to_string())?.model)
+}
+
+/// The same scene after some steps, its checkpoint, and a scene that starts from that.
+fn started() -> (Simulation, Vec<u8>, Value) {
+    let first = parse(&on_walls(), &[]).unwrap();
+    let mut simulation = Simulation::on_cpu(first, Some(1)).unwrap();
+    simulation.step(20).unwrap();
+    let bytes = simulation.checkpoint().unwrap();
+    let mut next = on_walls();
+    next["start"] = json!({ "from": "a.checkpoint" });
+    next.as_object_mut().unwrap().remove("bodies");
+    (simulation, bytes, next)
+}
+
+/// Places of all spheres, m.
+fn places(simulation: &mut Simulation) -> Vec<DVec3> {
+    let state = simulation.state().unwrap();
+    let spheres = state.spheres.iter();
+    spheres.map(|sphere| state.place(sphere)).collect()
+}
+
+#[test]
+fn a_scene_starts_with_the_bodies_of_a_checkpoint() {
+    let (mut simulation, bytes, next) = started();
+    // The spheres that were there are where they were, though the club has one more and another centre of mass.
+    let mut clubbed = next.clone();
+    let more = json!({ "center": [0.4, 0.4, 0.1], "radius": 0.1 });
+    let club = clubbed["shapes"]["club"]["spheres"].as_array_mut();
+    club.unwrap().push(more);
+    for (text, count) in [(&next, 6), (&clubbed, 7)] {
+        let mut again = Simulation::on_cpu(parse(text, &bytes).unwrap(), Some(1)).unwrap();
+        let was = simulation.bodies().unwrap();
+        for (a, b) in was.iter().zip(again.bodies().unwrap()) {
+            assert_eq!((a.shape, a.fixed), (b.shape, b.fixed));
+            assert!((a.angular_velocity - b.angular_velocity).length() < 1e-5);
+            assert!(count > 6 || (a.velocity - b.velocity).length() < 1e-9);
+        }
+        let groups = again.model().bodies.iter().map(|body| body.group);
+        assert_eq!(groups.collect::<Vec<_>>(), [2, 0, 0, 0, 0]);
+        again.step(1).unwrap();
+        let (was_at, mut is_at) = (places(&mut simulation), places(&mut again));
+        assert_eq!(is_at.len(), count);
+        is_at.drain(4..count - 2);
+        for (a, b) in was_at.iter().zip(&is_at) {
+            // Those of the run are where they were a step ago.
+            assert!(a.distance(*b) < 1e-3, "{was_at:?} {is_at:?}");
+        }
+    }
+    // A group without bodies need not be there any more.
+    let mut fewer = next.clone();
+    fewer["groups"] = json!({ "red": {} });
+    assert_eq!(parse(&fewer, &bytes).unwrap().bodies[0].group, 1);
+    fewer["groups"] = json!({ "unused": {} });
+    let said = parse(&fewer, &bytes).unwrap_err();
+    assert!(said.contains("found bodies in the group \"red\""), "{said}");
+
+    // A run that goes on has them, too.
+    let mut again = Simulation::on_cpu(parse(&on_walls(), &[]).unwrap(), Some(1)).unwrap();
+    let file = "a.checkpoint".as_ref();
+    let checkpoint = Checkpoint::decode(bytes, file).unwrap();
+    checkpoint.restore(&mut again, file).unwrap();
+    for simulation in [&mut again, &mut simulation] {
+        simulation.step(1).unwrap();
+    }
+    let [again, whole] = [again, simulation].map(|mut own| own.state().unwrap().clone());
+    assert_eq!(again.identities, whole.identities);
+    assert_eq!(again.bodies, whole.bodies);
+}
+
+/// Contacts with walls go on where the new scene has the same wall at the same place.
+#[test]
+fn a_scene_starts_with_the_contacts_of_a_checkpoint() {
+    let (_, bytes, next) = started();
+    let known = |change: &dyn Fn(&mut Value)| {
+        let mut text = next.clone();
+        change(&mut text);
+        let history = parse(&text, &bytes).unwrap().history.unwrap();
+        let facets = history.entries.iter().filter(|entry| **entry >= 1 << 31);
+        facets.map(|entry| entry & !(1 << 31)).collect::<Vec<u32>>()
+    };
+    // The plane and two plates at the first ball, the second triangle at another.
+    assert_eq!(known(&|_| ()), [0, 3, 4, 2]);
+    let swapped = known(&|text| text["walls"].as_array_mut().unwrap().swap(1, 2));
+    assert_eq!(swapped, [0, 3, 4, 2]);
+    // A plane is the same anywhere along itself, a plate is not.
+    let along = known(&|text| text["planes"][0]["point"] = json!([5, 2, 1]));
+    assert_eq!(along, [0, 3, 4, 2]);
+    for y in [1.999, 2.001] {
+        let off = known(&|text| text["planes"][0]["point"][1] = json!(y));
+        assert_eq!(off, [3, 4, 2]);
+    }
+    for position in [[4.001, 3.0, 3.0], [4.0, 2.999, 3.0], [4.0, 3.0, 3.001]] {
+        let off = known(&|text| text["walls"][0]["position"] = json!(position));
+        assert_eq!(off, [0, 3, 4]);
+    }
+    let turned = known(&|text| text["walls"][0]["angle"] = json!(0.501));
+    assert_eq!(turned, [0, 3, 4]);
+    let larger = known(&|text| text["walls"][0]["mesh"]["scale"] = json!(1.1));
+    assert_eq!(larger, [0, 3, 4]);
+    // It is where its motion begins.
+    let moving = json!({ "velocity": [1, 0, 0] });
+    let moves = known(&|text| text["walls"][0]["motion"] = moving.clone());
+    assert_eq!(moves, [0, 3, 4, 2]);
+    // Facets are counted anew.
+    assert_eq!(known(&|text| text["planes"] = json!([])), [2, 3, 1]);
+    let between =
+        json!({ "mesh": { "file": "square.obj" }, "material": "m", "position": [-1, -1, -1] });
+    let one_more = |text: &mut Value| {
+        let walls = text["walls"].as_array_mut().unwrap();
+        walls.insert(0, between.clone());
+    };
+    assert_eq!(known(&one_more), [0, 5, 6, 4]);
+
+    let mut viscous = on_walls();
+    viscous["contact"]["tangential"] = json!("viscous");
+    let mut simulation = Simulation::on_cpu(parse(&viscous, &[]).unwrap(), Some(1)).unwrap();
+    simulation.step(20).unwrap();
+    let bytes = simulation.checkpoint().unwrap();
+    assert!(parse(&next, &bytes).unwrap().history.is_none());
 }

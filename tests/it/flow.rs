@@ -241,7 +241,7 @@ fn a_face_counts_what_passes_and_a_volume_what_it_holds() {
         "probes": [ { "name": "face", "face": { "min": [-2, 0, -2], "max": [2, 0, 2] } },
                     { "disc": { "center": [0, 0, 0], "normal": [0, -1, 0], "radius": 0.5 } },
                     { "box": { "min": [-2, 0, -2], "max": [2, 9, 2] } },
-                    { "cylinder": { "base": [1, 0, 0], "axis": [0, 2, 0], "height": 3, "radius": 0.2 } } ],
+                    { "cylinder": { "base": [0.9, 0, 0], "axis": [0, 2, 0], "height": 3, "radius": 0.2 } } ],
         "look_every": { "seconds": 0.01 },
     });
     on_both(&text.to_string(), |mut simulation, engine| {
@@ -467,4 +467,112 @@ fn residence_times_are_those_of_free_fall() {
         20
     );
     assert!(second.traffic().arrivals.is_empty());
+}
+
+/// Inlets end at their time, their number or their mass, whichever comes first, and bring whole bodies.
+#[test]
+fn an_inlet_brings_what_is_due_and_no_more() {
+    let mut text = scene();
+    text["gravity"] = json!([0, 0, 0]);
+    for key in ["planes", "bodies", "outlets"] {
+        text[key] = json!([]);
+    }
+    text["contact"]["time_step"] = json!(1e-3);
+    text["look_every"] = json!({ "seconds": 0.01 });
+    let ball = 2000.0 * 4.0 / 3.0 * std::f64::consts::PI * 0.02_f64.powi(3);
+    let inlet = |z: f64, more: Value| {
+        let mut inlet = json!({ "shapes": { "ball": 1 },
+                                "region": { "min": [0, 0, z], "max": [1, 1, z + 0.9] } });
+        for (key, value) in more.as_object().unwrap() {
+            inlet[key] = value.clone();
+        }
+        inlet
+    };
+    text["inlets"] = json!([
+        inlet(0.0, json!({ "rate": 100, "start": 0.1, "end": 0.305 })),
+        inlet(
+            1.0,
+            json!({ "mass_rate": 10.4 * ball, "start": 0.2, "end": 1.2 })
+        ),
+        inlet(
+            2.0,
+            json!({ "mass_rate": 10.6 * ball, "start": 0.2, "end": 1.2 })
+        ),
+        inlet(3.0, json!({ "rate": 1000, "count": 7 })),
+        inlet(4.0, json!({ "rate": 1000, "mass": 3.4 * ball })),
+        inlet(5.0, json!({ "rate": 1000, "mass": 3.6 * ball })),
+    ]);
+    let mut simulation = simulate(&text.to_string());
+    let counts = |simulation: &Simulation| -> Vec<u64> {
+        let inlets = &simulation.traffic().inlets;
+        inlets.iter().map(|inlet| inlet.bodies).collect()
+    };
+    // The look is before step 201: 100 x 0.1 s are due.
+    simulation.step(201).unwrap();
+    assert_eq!(counts(&simulation), [10, 0, 0, 7, 3, 4]);
+    simulation.step(1_200).unwrap();
+    assert_eq!(counts(&simulation), [20, 10, 11, 7, 3, 4]);
+    let Traffic {
+        inlets, waiting, ..
+    } = simulation.traffic();
+    assert_eq!(waiting, &[0; 6]);
+    assert!((inlets[5].mass / ball - 4.0).abs() < 1e-9, "{inlets:?}");
+    assert_eq!(simulation.body_count(), 55);
+}
+
+/// Bodies across a periodic boundary, and beside a region without width or a face, take their room.
+#[test]
+fn bodies_come_in_beside_those_that_stick_into_the_region() {
+    let mut text = scene();
+    text["gravity"] = json!([0, 0, 0]);
+    for key in ["planes", "outlets"] {
+        text[key] = json!([]);
+    }
+    text["shapes"]["lump"] = json!({ "sphere": { "radius": 0.15 }, "material": "m" });
+    let lump =
+        |x: f64, y: f64, z: f64| json!({ "shape": "lump", "position": [x, y, z], "fixed": true });
+    let inlet = |place: Value| {
+        let mut inlet =
+            json!({ "rate": 1e6, "count": 60, "shapes": { "ball": 1, "rod": 1 }, "seed": 4 });
+        let (key, value) = place.as_object().unwrap().iter().next().unwrap();
+        inlet[key] = value.clone();
+        inlet
+    };
+    // A slope beside the last lump.
+    let square = "v 0 1 0\nv 1 1 0\nv 1 2 1\nv 0 2 1\nf 1 2 3\nf 1 3 4\n";
+    let files =
+        std::collections::BTreeMap::from([("square.obj".into(), square.as_bytes().to_vec())]);
+    for (periodic, max) in [
+        ([true, false, true], [-0.16, 0.3, -0.16]),
+        ([true, true, false], [-0.16, -0.16, 0.3]),
+        ([false; 3], [0.0; 3]),
+    ] {
+        if periodic[0] {
+            text["bodies"] = json!([lump(0.29, 0.28, 0.27), lump(0.0, 0.0, 0.165)]);
+            text["domain"] =
+                json!({ "min": [-0.3, -0.3, -0.3], "max": [0.3, 0.3, 0.3], "periodic": periodic });
+            text["inlets"] = json!([
+                inlet(json!({ "region": { "min": [-0.3, -0.3, -0.3], "max": max } })),
+                inlet(json!({ "region": { "min": [-0.2, -0.2, 0.0], "max": [0.2, 0.2, 0.0] } })),
+            ]);
+        } else {
+            text.as_object_mut().unwrap().remove("domain");
+            text["bodies"] = json!([lump(0.66, 0.6, 0.1)]);
+            text["inlets"] = json!([inlet(
+                json!({ "mesh": { "file": "square.obj", "scale": 0.5 } })
+            )]);
+            text["inlets"][0]["count"] = json!(200);
+        }
+        let model = scene::parse_with(&text.to_string(), "in.json".as_ref(), &files).unwrap();
+        let mut simulation = Simulation::on_cpu(model.model, Some(1)).unwrap();
+        simulation.step(60).unwrap();
+        let traffic = simulation.traffic();
+        for (came, waiting) in traffic.inlets.iter().zip(&traffic.waiting) {
+            let all = if periodic[0] { 60 } else { 200 };
+            assert!(came.bodies > 3, "{periodic:?}: {came:?}");
+            assert_eq!(waiting + came.bodies, all, "{periodic:?}");
+        }
+        let overlap = simulation.summary().unwrap().max_overlap_fraction;
+        assert_eq!(overlap, 0.0, "{periodic:?}");
+    }
 }

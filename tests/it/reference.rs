@@ -186,6 +186,14 @@ fn forces_and_sleep_have_the_same_bits() {
         let sleeps = |body: &Body| body.still & ASLEEP != 0;
         assert_eq!(after.bodies.iter().any(sleeps), sleep_steps > 0);
     }
+    // Walls that move come to bodies that sleep.
+    let mut state = State::new(&walled_crowd(Law::HookeHistory, 100, CENTER, 6));
+    state.params.sleep_steps = 1;
+    state.params.sleep_speed = 3.0;
+    state.params.wake_acceleration = 2e3;
+    let after = agree(state, 30, "moving walls, sleep");
+    let loads = after.sphere_loads.iter();
+    assert!(loads.filter(|load| load.is_disturbed()).count() > 10);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Bodies that fall asleep when they rest, and wake, on both engines.
 
-use crate::common::{on_both, simulate};
+use crate::common::{model, on_both, simulate};
 use glam::{DVec3, Vec3};
 use rockfall::Simulation;
 use rockfall::model::handle::MaterialHandle;
+use rockfall::state::State;
 use serde_json::{Value, json};
 
 const RADIUS: f64 = 0.05;
@@ -159,6 +160,44 @@ fn what_is_touched_softly_sleeps_on() {
     }
 }
 
+/// A block on the floor is pushed and turned by less than friction holds: it sleeps, for all that acts on it cancels out. More
+/// wakes it.
+#[test]
+fn what_is_held_sleeps_on() {
+    let block = |twist: f64| {
+        scene(json!({
+            "shapes": { "block": { "cube": { "n": 2, "radius": RADIUS }, "material": "ball" } },
+            "bodies": [{ "name": "block", "shape": "block", "position": [0, 2.0 * RADIUS, 0] }],
+            "forces": [
+                { "body": "block", "force": [8, 0, 0], "torque": [0, 1.2, 0.5], "end": 10 },
+                { "body": "block", "torque": [0, twist, 0], "start": 1 },
+            ],
+            "sleep": { "speed": 1e-3, "after": 0.1, "wake": 0.5 },
+        }))
+    };
+    for (twist, sleeps) in [(0.001, true), (1.0, false)] {
+        let mut simulation = simulate(&block(twist));
+        simulation.step(4_900).unwrap();
+        assert_eq!(asleep(&mut simulation), [true]);
+        simulation.step(200).unwrap();
+        assert_eq!(asleep(&mut simulation), [sleeps], "{twist} N m");
+    }
+}
+
+/// A body that is fixed never sleeps, and disturbs nobody: what lies on it is left alone.
+#[test]
+fn what_lies_on_a_fixed_body_is_left_alone() {
+    let ball =
+        |y: f64, fixed: bool| json!({ "shape": "ball", "position": [0, y, 0], "fixed": fixed });
+    let bodies = json!([ball(RADIUS, true), ball(3.0 * RADIUS - 9.81 / 2e4, false)]);
+    let sleep = json!({ "speed": 1e-3, "after": 0.05 });
+    let mut simulation = simulate(&scene(json!({ "bodies": bodies, "sleep": sleep })));
+    simulation.step(500).unwrap();
+    assert_eq!(asleep(&mut simulation), [false, true]);
+    let loads = &simulation.state().unwrap().sphere_loads;
+    assert!(loads[1].is_kept() && loads[1].sphere_contacts() == 1);
+}
+
 #[test]
 fn what_loses_its_ground_falls() {
     let motion = json!({ "keys": [ { "time": 2, "position": [0, 1, 0] },
@@ -200,24 +239,63 @@ fn gravity_and_tuning_wake() {
         |mut simulation, engine| {
             simulation.step(5_000).unwrap();
             assert_eq!(sleepers(&mut simulation), 1, "{engine}");
+            let law = simulation.model().pairs[0];
+            let stone = MaterialHandle::from_index(0);
+            simulation.set_pair(stone, stone, law).unwrap();
+            assert_eq!(sleepers(&mut simulation), 0, "{engine}");
+            simulation.step(5_000).unwrap();
+            assert_eq!(sleepers(&mut simulation), 1, "{engine}");
             simulation.set_gravity(DVec3::X).unwrap();
             simulation.step(500).unwrap();
             assert_eq!(sleepers(&mut simulation), 0, "{engine}");
             let moved = simulation.bodies().unwrap()[0].velocity.x;
             assert!(moved > 0.05, "{engine}: {moved}");
-            simulation.set_gravity(DVec3::NEG_Y * 9.81).unwrap();
-            simulation.step(10_000).unwrap();
-            let law = simulation.model().pairs[0];
-            simulation
-                .set_pair(
-                    MaterialHandle::from_index(0),
-                    MaterialHandle::from_index(0),
-                    law,
-                )
-                .unwrap();
-            assert_eq!(sleepers(&mut simulation), 0, "{engine}");
         },
     );
+}
+
+/// A ball that lies, and a change that is too small to wake it by its force.
+#[test]
+fn a_stage_and_a_table_of_gravity_wake() {
+    let ball = json!([{ "shape": "ball", "position": [0, RADIUS - 9.81 / 2e4, 0] }]);
+    let sleep = json!({ "speed": 1e-3, "after": 0.05, "wake": 0.5 });
+    let stages = json!([{ "duration": 0.1 }, { "gravity": [0, -9.8, 0] }]);
+    let table = json!([[0, 0, -9.81, 0], [0.1, 0, -9.81, 0], [0.2, 0, -9.8, 0]]);
+    for (field, value) in [("stages", stages), ("gravity_table", table)] {
+        let mut changes = json!({ "bodies": ball, "sleep": sleep });
+        changes[field] = value;
+        let mut simulation = simulate(&scene(changes));
+        simulation.step(499).unwrap();
+        assert_eq!(asleep(&mut simulation), [true], "{field}");
+        simulation.step(10).unwrap();
+        assert_eq!(asleep(&mut simulation), [false], "{field}");
+    }
+}
+
+/// A time of rest is a number of steps, at least one and no more than there is room to count.
+#[test]
+fn rest_is_counted_in_steps() {
+    let ball = json!([{ "shape": "ball", "position": [0, RADIUS, 0] }]);
+    let after = |seconds: f64| scene(json!({ "bodies": ball, "sleep": { "after": seconds } }));
+    let never = scene(json!({ "bodies": ball })).replace(r#""sleep":{},"#, "");
+    let steps = |text: &str| State::new(&model(text)).params.sleep_steps;
+    assert_eq!(steps(&after(0.1)), 500);
+    assert_eq!(steps(&after(0.1003)), 502);
+    assert_eq!(steps(&after(1e-9)), 1);
+    assert_eq!(steps(&never), 0);
+    let impulse =
+        json!({ "bodies": ball, "contact": { "normal": "impulse" }, "sleep": { "after": 1e5 } });
+    assert_eq!(steps(&scene(impulse)), (1 << 20) - 1);
+
+    let mut simulation = simulate(&after(0.1));
+    let mut tuned = |time_step| {
+        simulation.set_time_step(time_step).unwrap();
+        simulation.state().unwrap().params.sleep_steps
+    };
+    assert_eq!([1e-4, 3e-4, 0.5].map(&mut tuned), [1000, 333, 1]);
+    let mut never = simulate(&never);
+    never.set_time_step(1e-4).unwrap();
+    assert_eq!(never.state().unwrap().params.sleep_steps, 0);
 }
 
 #[test]

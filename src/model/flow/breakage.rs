@@ -59,3 +59,56 @@ impl Breakage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(weibull_modulus: Option<f64>) -> Breakage {
+        Breakage {
+            shape: 0,
+            rule: 0,
+            force: None,
+            energy: None,
+            weibull_modulus,
+            seed: 5,
+            speed: 0.5,
+            fragments: 3..7,
+        }
+    }
+
+    #[test]
+    fn strengths_have_the_distribution_of_weibull() {
+        let rule = rule(Some(3.0));
+        let mut strengths: Vec<f64> = (0..4000).map(|id| rule.strength(id)).collect();
+        assert_eq!(strengths[7], rule.strength(7));
+        strengths.sort_by(f64::total_cmp);
+        for (k, strength) in strengths.iter().enumerate() {
+            let below = (k as f64 + 0.5) / 4000.0;
+            let expected = 1.0 - libm::exp(-libm::pow(*strength, 3.0));
+            assert!((below - expected).abs() < 0.03, "{strength}: {below}");
+        }
+    }
+
+    #[test]
+    fn a_body_bursts_beyond_its_force_or_its_energy() {
+        let both = Breakage {
+            force: Some(2.0),
+            energy: Some(3.0),
+            ..rule(None)
+        };
+        assert!(!both.breaks(1, 2.0, 3.0));
+        assert!(both.breaks(1, 2.01, 0.0) && both.breaks(1, 0.0, 3.01));
+        assert!(!rule(None).breaks(1, 1e9, 1e9));
+        let scattered = Breakage {
+            force: Some(2.0),
+            ..rule(Some(3.0))
+        };
+        let limit = 2.0 * scattered.strength(1);
+        assert!(scattered.breaks(1, 1.001 * limit, 0.0));
+        assert!(!scattered.breaks(1, 0.999 * limit, 0.0));
+        let explosion = both.explosion(9);
+        assert_eq!((explosion.body, explosion.at), (9, 0.0));
+        assert_eq!((explosion.speed, explosion.fragments), (0.5, 3..7));
+    }
+}

@@ -146,4 +146,26 @@ mod tests {
         assert_eq!((classes[0].from, count, energy), (1.0, 1, 0.75));
         assert_eq!((classes[1].from, classes[1].amount.count), (4.0, 1));
     }
+
+    #[test]
+    fn classes_are_a_quarter_of_an_octave() {
+        let mut all = Collisions::default();
+        // The first pair touches twice, and the wall's facets do at once.
+        all.follow(vec![touching(1, 0.0, 3.0), touching(2, 2.3, 1.0)]);
+        all.follow(vec![touching(4, 2.0, 0.0), touching(1, 9.0, 1.0)]);
+        all.follow(vec![]);
+        let total = all.total();
+        assert_eq!((total.count, total.energy), (3, 5.0));
+        let speeds: Vec<_> = Collisions::classes(&all.speeds).collect();
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-12;
+        assert_eq!(speeds.len(), 2);
+        // Rounding noise is not told from rest.
+        assert!(speeds[0].from < 1e-18 && 1e-18 < speeds[0].to);
+        assert!(near(speeds[1].from, 2.0) && near(speeds[1].to, libm::exp2(1.25)));
+        assert_eq!((speeds[1].amount.count, speeds[1].amount.energy), (2, 1.0));
+        let energies: Vec<_> = Collisions::classes(&all.energies).collect();
+        let of = |k: usize| (energies[k].amount.count, energies[k].amount.energy);
+        assert_eq!([of(0), of(1), of(2)], [(1, 0.0), (1, 1.0), (1, 4.0)]);
+        assert!(near(energies[2].from, 4.0), "{energies:?}");
+    }
 }

@@ -81,4 +81,22 @@ mod tests {
         );
         assert_eq!(Face::new([[a, b, b]]), None);
     }
+
+    #[test]
+    fn a_point_is_where_its_numbers_say() {
+        let at = |x: f64, z: f64| DVec3::new(x, 0.0, z);
+        let far = at(3.0, 5.0);
+        let triangle = [at(1.0, 1.0), at(2.0, 1.0), at(1.0, 4.0)];
+        let face = Face::new([triangle, [at(1.0, 1.0), far, at(1.0, 4.0)]]).unwrap();
+        assert_eq!(face.bounds(), (at(1.0, 1.0), far));
+        assert_eq!(face.point([0.0, 0.25, 0.5]), at(1.25, 2.5));
+        // The other half of the parallelogram is turned about its middle.
+        assert_eq!(face.point([0.0, 0.75, 0.5]), at(1.25, 2.5));
+        // The second triangle is twice as large.
+        assert_eq!(face.point([0.33, 0.0, 0.5]), at(1.0, 2.5));
+        assert_eq!(face.point([0.34, 0.5, 0.0]), at(2.0, 3.0));
+        assert_eq!(face.point([1.0, 0.5, 0.0]), at(2.0, 3.0));
+        let endless = at(1e200, 0.0);
+        assert_eq!(Face::new([[at(0.0, 0.0), endless, at(0.0, 1e200)]]), None);
+    }
 }

@@ -30,3 +30,24 @@ impl Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_inside_or_outside() {
+        let (min, max) = (DVec3::ZERO, DVec3::new(1.0, 2.0, 3.0));
+        let (inside, outside) = (Place::Inside(min, max), Place::Outside(min, max));
+        for (point, within) in [
+            (DVec3::new(0.5, 1.0, 2.9), true),
+            (min, true),
+            (max, true),
+            (DVec3::new(0.5, 1.0, 3.1), false),
+            (DVec3::new(-0.1, 1.0, 1.0), false),
+        ] {
+            assert_eq!(inside.holds(point), within, "{point}");
+            assert_eq!(outside.holds(point), !within, "{point}");
+        }
+    }
+}

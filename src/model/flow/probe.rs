@@ -153,4 +153,74 @@ mod tests {
         assert!(!cylinder.holds(DVec3::new(0.0, 2.1, 0.0)));
         assert!(!cylinder.holds(DVec3::new(0.0, -0.1, 0.0)));
     }
+
+    #[test]
+    fn a_way_passes_a_face_off_the_origin_where_it_is() {
+        let rectangle = |axis| Region::Rectangle {
+            min: DVec3::new(1.0, 2.0, 3.0),
+            max: DVec3::new(2.0, 4.0, 6.0) * (DVec3::ONE - DVec3::AXES[axis])
+                + DVec3::new(1.0, 2.0, 3.0) * DVec3::AXES[axis],
+            axis,
+        };
+        let middle = DVec3::new(1.5, 3.0, 4.5);
+        let corner = DVec3::new(1.0, 2.0, 3.0);
+        for axis in 0..3 {
+            let along = DVec3::AXES[axis];
+            let face = rectangle(axis);
+            assert!(face.is_face() && !face.holds(corner));
+            let at = |point: DVec3| point * (DVec3::ONE - along) + corner * along;
+            // A third of the way before the face.
+            let pass =
+                |point: DVec3| face.passing(at(point) - 0.1 * along, at(point) + 0.2 * along);
+            assert_eq!(pass(middle), Some(true), "axis {axis}");
+            assert_eq!(
+                pass(corner),
+                Some(true),
+                "axis {axis}: the edge belongs to it"
+            );
+            for side in (0..3).filter(|side| *side != axis) {
+                assert_eq!(pass(middle + 3.0 * DVec3::AXES[side]), None);
+                assert_eq!(pass(middle - 3.0 * DVec3::AXES[side]), None);
+            }
+        }
+        let disc = Region::Disc {
+            center: middle,
+            normal: DVec3::Y,
+            radius: 0.5,
+        };
+        // Slantwise through the rim, which belongs to it, and just beyond.
+        for (x, passes) in [(0.5, Some(true)), (0.51, None), (-0.51, None)] {
+            let slant = DVec3::new(0.25, 1.0, 0.0);
+            let rim = middle + x * DVec3::X;
+            assert_eq!(disc.passing(rim - slant, rim + 3.0 * slant), passes, "{x}");
+        }
+        let cube = Region::Box {
+            min: DVec3::ZERO,
+            max: DVec3::ONE,
+        };
+        assert!(!cube.is_face() && cube.holds(DVec3::ZERO) && cube.holds(DVec3::ONE));
+        assert!(!cube.holds(DVec3::new(0.5, 1.1, 0.5)) && !cube.holds(DVec3::new(0.5, 0.5, -0.1)));
+        assert_eq!(cube.passing(DVec3::NEG_ONE, DVec3::ONE), None);
+    }
+
+    #[test]
+    fn a_cylinder_holds_what_is_beside_its_own_axis() {
+        let cylinder = Region::Cylinder {
+            base: DVec3::new(1.0, 2.0, 3.0),
+            axis: DVec3::Y,
+            height: 2.0,
+            radius: 1.5,
+        };
+        for (x, y, z, held) in [
+            (1.0, 2.0, 3.0, true),
+            (1.0, 4.0, 4.5, true),
+            (2.4, 3.0, 3.0, true),
+            (1.0, 4.1, 3.0, false),
+            (2.6, 3.0, 3.0, false),
+            (1.0, 1.9, 3.0, false),
+        ] {
+            assert_eq!(cylinder.holds(DVec3::new(x, y, z)), held, "{x} {y} {z}");
+        }
+        assert!(!cylinder.is_face());
+    }
 }

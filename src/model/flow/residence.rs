@@ -110,4 +110,22 @@ mod tests {
             .sum();
         assert!((whole - 1.0).abs() < 1e-9);
     }
+
+    #[test]
+    fn classes_are_an_eighth_of_an_octave() {
+        let mut residence = Residence::default();
+        for time in [2.0, 2.1, 4.0, 0.0] {
+            residence.add(time);
+        }
+        assert_eq!((residence.bodies, residence.sum), (4, 8.1));
+        let classes: Vec<Class> = residence.classes().collect();
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-12;
+        assert!(classes[0].from < 1e-9 && 1e-9 < classes[0].to);
+        let two = classes[1];
+        assert!(near(two.from, 2.0) && near(two.to, libm::exp2(1.125)));
+        assert_eq!((two.bodies, two.below), (2, 0.75));
+        assert!(near(two.density, 0.5 / (two.to - two.from)));
+        assert_eq!((classes[2].bodies, classes[2].below), (1, 1.0));
+        assert_eq!(Residence::default().classes().count(), 0);
+    }
 }

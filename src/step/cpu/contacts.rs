@@ -226,6 +226,8 @@ fn complete<const LAW: u32>(
 
 #[cfg(all(test, feature = "scene"))]
 mod tests {
+    use glam::Vec3;
+
     use super::*;
     use crate::model::Law;
     use crate::scene;
@@ -343,6 +345,32 @@ mod tests {
         let mut state = crowd(HERTZ_MINDLIN);
         add_terms(&mut state);
         agrees(state, "hertz, all terms");
+    }
+
+    #[test]
+    fn contacts_of_those_that_sleep_are_kept_as_one_by_one() {
+        for sleep_steps in [1, 3] {
+            let mut state = crowd(HOOKE_HISTORY);
+            state.params.sleep_steps = sleep_steps;
+            state.params.sleep_speed = 0.5;
+            state.params.wake_acceleration = 1e9;
+            let most = state.bodies.len() * 2 / 3;
+            for body in &mut state.bodies[..most] {
+                body.velocity = Vec3::ZERO;
+                body.still = sleep_steps - 1;
+            }
+            (0..3).for_each(|_| step(&mut state));
+            let count = |state: &State, is: fn(&SphereLoad) -> bool| {
+                state.sphere_loads.iter().filter(|load| is(load)).count()
+            };
+            let kept = count(&state, SphereLoad::is_kept);
+            let disturbed = count(&state, SphereLoad::is_disturbed);
+            assert!(
+                kept > 100 && disturbed > 400,
+                "{kept} kept, {disturbed} disturbed"
+            );
+            agrees(state, &format!("asleep after {sleep_steps}"));
+        }
     }
 
     #[test]

@@ -520,3 +520,162 @@ fn cohesion<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>, sticks: boo
     }
     (pull, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    use super::super::mirror::Mirror;
+    use super::*;
+    use crate::state::layout::{HOOKE_HISTORY, ROLLING_CONSTANT};
+    use crate::step::contact as fast;
+
+    /// Contacts of all kinds: near and far, at rest and fast, that stick, slide, roll and twist.
+    struct Draw(ChaCha8Rng);
+
+    impl Draw {
+        /// From 0 to 1.
+        fn part(&mut self) -> f32 {
+            (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
+        }
+
+        /// One of the values.
+        fn one<T: Copy>(&mut self, values: &[T]) -> T {
+            values[self.0.next_u32() as usize % values.len()]
+        }
+
+        /// Zero, or a vector of about this length.
+        fn vector(&mut self, lengths: &[f32]) -> Vec3 {
+            let length = self.one(lengths);
+            length * (2.0 * Vec3::from_array([(); 3].map(|()| self.part())) - 1.0)
+        }
+
+        fn contact(&mut self) -> fast::Contact {
+            let normal = self.vector(&[1.0]).normalize_or(Vec3::Y);
+            let across = self.one(&[0.0, 1.0]);
+            let velocity = self.vector(&[0.0, 0.01, 0.3, 5.0]);
+            let relative_velocity = velocity - across * velocity.dot(normal) * normal;
+            let (overlap, time_step) = (
+                self.part() * self.one(&[0.0, 1e-4, 2e-3, -1e-4, -2e-3]),
+                1e-3,
+            );
+            fast::Contact {
+                overlap,
+                touch: fast::Touch::new(overlap, relative_velocity.dot(normal), time_step),
+                normal,
+                relative_velocity,
+                relative_spin: self.vector(&[0.0, 0.1, 30.0]),
+                common_twist: self.one(&[0.0, 3.0, -20.0]),
+                radius: 0.02 + 0.1 * self.part(),
+                inverse_mass: self.one(&[0.5, 20.0]) * (1.0 + self.part()),
+                time_step,
+            }
+        }
+
+        fn pair(&mut self, law: u32) -> layout::Pair {
+            layout::Pair {
+                stiffness: if law == HERTZ_MINDLIN { 1e7 } else { 1e4 },
+                tangential_ratio: 0.3,
+                damping_ratio: self.one(&[0.0, 0.3]),
+                damping: self.one(&[0.0, 4.0]),
+                friction: self.one(&[0.0, 0.3, 10.0]),
+                rolling_friction: self.one(&[0.0, 0.1, 10.0]),
+                rolling: self.one(&[ROLLING_CONSTANT, ROLLING_SPRING]),
+                twisting_friction: self.one(&[0.0, 0.2, 10.0]),
+                cohesion_force: self.one(&[0.0, 2.0]),
+                cohesion_range: self.one(&[0.0, 1e-3]),
+                surface_energy: self.one(&[0.0, 0.5, 50.0]),
+                restitution: self.one(&[0.0, 0.5]),
+                ..layout::Pair::default()
+            }
+        }
+
+        fn history(&mut self) -> layout::History {
+            layout::History {
+                tangential_displacement: self.vector(&[0.0, 1e-5, 1e-3]),
+                twisting_displacement: self.one(&[0.0, 1e-5, -1e-3]),
+                rolling_displacement: self.vector(&[0.0, 1e-5, 1e-3]),
+                bonded: self.one(&[0.0, 1.0]),
+            }
+        }
+
+        fn params(&mut self, law: u32) -> layout::Params {
+            layout::Params {
+                law,
+                gravity: self.one(&[0.0, 9.81]) * Vec3::NEG_Y,
+                limit_damping: self.one(&[0, 1]),
+                rescales: self.one(&[0, 1]),
+                tangential_damping: self.one(&[0.0, 1.0]),
+                ..layout::Params::default()
+            }
+        }
+    }
+
+    fn mirrored<T, M: Mirror<T> + Default>(value: &T) -> M {
+        let mut own = M::default();
+        own.take(value);
+        own
+    }
+
+    /// The contact and the response of the plain law, in the structs of the engines.
+    fn plain(
+        contact: &fast::Contact,
+        pair: &layout::Pair,
+        history: &layout::History,
+        params: &layout::Params,
+    ) -> fast::Response {
+        let relative_velocity: Vector<f32> = mirrored(&contact.relative_velocity);
+        let normal = mirrored(&contact.normal);
+        let own = Contact {
+            overlap: contact.overlap,
+            touch: touch_of(
+                contact.overlap,
+                relative_velocity.dot(normal),
+                contact.time_step,
+            ),
+            normal,
+            relative_velocity,
+            relative_spin: mirrored(&contact.relative_spin),
+            common_twist: contact.common_twist,
+            radius: contact.radius,
+            inverse_mass: contact.inverse_mass,
+            time_step: contact.time_step,
+        };
+        let touch = [own.touch.presence, own.touch.mean_overlap];
+        assert_eq!(touch, [contact.touch.presence, contact.touch.mean_overlap]);
+        let response = contact_law(&own, &mirrored(pair), &mirrored(history), &mirrored(params));
+        let mut history = layout::History::default();
+        response.history.give(&mut history);
+        fast::Response {
+            force: response.force.rounded(),
+            torque: response.torque.rounded(),
+            history,
+            damping: response.damping,
+            friction: response.friction,
+        }
+    }
+
+    #[test]
+    fn the_law_of_the_engines_is_this_one_bit_for_bit() {
+        let mut draw = Draw(ChaCha8Rng::seed_from_u64(1));
+        for law in [HOOKE_VISCOUS, HOOKE_HISTORY, HERTZ_MINDLIN, IMPULSE] {
+            let respond = match law {
+                HOOKE_VISCOUS => fast::respond::<HOOKE_VISCOUS>,
+                HOOKE_HISTORY => fast::respond::<HOOKE_HISTORY>,
+                HERTZ_MINDLIN => fast::respond::<HERTZ_MINDLIN>,
+                _ => fast::respond::<IMPULSE>,
+            };
+            for number in 0..10_000 {
+                let contact = draw.contact();
+                let (pair, history, params) = (draw.pair(law), draw.history(), draw.params(law));
+                assert_eq!(
+                    respond(&contact, &pair, &history, &params),
+                    plain(&contact, &pair, &history, &params),
+                    "law {law}, number {number}: {contact:?} {pair:?} {history:?} {params:?}"
+                );
+            }
+        }
+    }
+}
