@@ -661,7 +661,7 @@ mod tests {
         bonded: 0.0,
     };
 
-    /// As the surfaces are pressed or parted slowly, the energy changes by the work of the force.
+    /// Checks that the energy changes by the work of the force, as the surfaces are pressed or parted slowly.
     fn stores_the_work<const LAW: u32>(pair: &Pair, bonded: f32) {
         let history = History {
             bonded,
