@@ -263,7 +263,7 @@ fn parse(text: &Value, bytes: &[u8]) -> Result<Model, String> {
     Ok(scene.map_err(|error| error.to_string())?.model)
 }
 
-/// The same scene after some steps, its checkpoint, and a scene that starts from that.
+/// [`on_walls`] after some steps, its checkpoint, and a scene that starts from that.
 fn started() -> (Simulation, Vec<u8>, Value) {
     let first = parse(&on_walls(), &[]).unwrap();
     let mut simulation = Simulation::on_cpu(first, Some(1)).unwrap();

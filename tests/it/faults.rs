@@ -32,7 +32,7 @@ fn busy() -> Value {
     scene
 }
 
-/// The same below a wall that its load moves.
+/// [`busy`] below a wall that its load moves.
 fn with_a_lid() -> Model {
     let mut scene = busy();
     scene["walls"].as_array_mut().unwrap().push(
