@@ -313,8 +313,11 @@ def test_another_thread_cancels(bowl):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
 def test_ctrl_c_ends_a_long_call_and_the_world_goes_on():
+    # A shell has what it starts in the background ignore Ctrl-C, and so does all that this starts.
     script = """
+        import signal
         import rockfall
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         scene = rockfall.Scene("ball", gravity=(0, 0, 0)).contact(stiffness=1e4, time_step=1e-4)
         scene.body(scene.sphere("ball", scene.material("m", density=1000, friction=0, restitution=0.5), radius=0.1), (0, 0, 0))
         world = scene.world("cpu", threads=1)
