@@ -221,15 +221,22 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
         ("stats", &[28], most, sums),
         ("stats", &[32, 44, 48], 1_u32.to_le_bytes(), sums),
     ];
-    let all = damage.iter().flat_map(|(section, places, found, said)| {
-        places.iter().map(move |at| (section, at, found, said))
-    });
-    for (section, at, found, said) in all {
-        let mut bytes = whole.clone();
-        let start = places[*section].start + at;
+    for damage in damage {
+        is_refused(&model, &whole, damage);
+    }
+}
+
+/// Sections, bytes in them, what is there now, and what is said of it.
+type Damage<'a> = (&'a str, &'a [usize], [u8; 4], &'a str);
+
+/// Puts the damage at each of its places in turn, and reads what is said of it.
+fn is_refused(model: &Model, whole: &[u8], (section, places, found, said): &Damage) {
+    for at in *places {
+        let mut bytes = whole.to_vec();
+        let start = sections(whole)[*section].start + at;
         bytes[start..start + 4].copy_from_slice(found);
         rehash(&mut bytes);
-        let sentence = go_on(&model, bytes).expect_err(section);
+        let sentence = go_on(model, bytes).expect_err(section);
         assert!(
             sentence.contains(said) && sentence.contains("damaged.checkpoint: found"),
             "{section}, byte {at}: {sentence}"
@@ -237,31 +244,217 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
     }
 }
 
-/// The bytes of a checkpoint with another header.
-fn with_header(bytes: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+/// Warm balls that lie side by side on a floor, bonded and pushed, below a face.
+fn warm_and_bonded() -> Model {
+    let scene = json!({
+        "version": 1,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 5e-5 },
+        "materials": { "brass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
+                                  "conductivity": 20, "heat_capacity": 1 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "brass" } },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "brass", "temperature": 500 }],
+        "bodies": [{ "name": "pushed", "shape": "ball", "position": [0.1, 0.01, 0], "temperature": 100 },
+                   { "name": "driven", "shape": "ball", "position": [0.2, 0.01, 0], "temperature": 100 }],
+        "fills": [{ "count": 9, "shapes": { "ball": 1 }, "placement": "grid", "spacing": 0.0201,
+                    "region": { "min": [0, 0, 0], "max": [0.0605, 0.021, 0.0605] }, "temperature": 400 }],
+        "bonds": [{ "between": ["brass", "brass"], "gap": 1e-3, "young_modulus": 1e7 }],
+        "forces": [{ "body": "pushed", "force": [0, 0.01, 0] },
+                   { "body": "driven", "force": [0, 0.01, 0], "axes": "body" }],
+        "probes": [{ "face": { "min": [-1, 0.5, -1], "max": [1, 0.5, 1] } }],
+    });
+    let read = scene::parse(&scene.to_string(), "warm.json".as_ref());
+    read.unwrap().model
+}
+
+#[test]
+fn temperatures_bonds_and_lists_that_cannot_be_are_refused_in_a_sentence() {
+    let model = warm_and_bonded();
+    let whole = checkpoint(&model, 100);
+    assert_eq!(go_on(&model, whole.clone()), Ok(true));
+    let places = sections(&whole);
+    let word = |section: &str, index: usize| {
+        let start = places[section].start + 4 * index;
+        u32::from_le_bytes(whole[start..start + 4].try_into().unwrap())
+    };
+    let last = |section: &str, size: usize| places[section].len() - size;
+    let nan = f32::NAN.to_le_bytes();
+    let number = |number: u32| number.to_le_bytes();
+    let bodies = number((places["ids"].len() / 8) as u32);
+    let heat = "a temperature that cannot be";
+    let bond = "a bond that cannot be";
+    for damage in [
+        ("ids", &[last("ids", 8)][..], [0; 4], "numbers do not rise"),
+        (
+            "places",
+            &[4, 12, 20],
+            u32::MAX.to_le_bytes(),
+            "at no place",
+        ),
+        ("body_heat", &[0, 4, 8, 12], nan, heat),
+        ("body_heat", &[0, 16], (-1e-3_f32).to_le_bytes(), heat),
+        (
+            "bonds",
+            &[0, 20, 44, 48, 64, 84, 104, 108, 116, 124],
+            nan,
+            bond,
+        ),
+        (
+            "bonds",
+            &[128, 132, 136, 140, 148, 176, 180, 184, 188],
+            nan,
+            bond,
+        ),
+        ("bonds", &[12, 28], bodies, bond),
+        ("bonds", &[76], number(2), bond),
+        // Broken by nothing that is known, and broken without ever having broken.
+        ("bonds", &[92], number(3), bond),
+        ("bonds", &[92], number(1), bond),
+        ("bonds", &[160], number(1 << 30), bond),
+        (
+            "bonds",
+            &[172],
+            number(12),
+            "a bond that the scene does not have",
+        ),
+        (
+            "bonds",
+            &[last("bonds", 208) + 28],
+            number(2),
+            "bonds out of their order",
+        ),
+        ("body_bonds", &[0, 4, 8], nan, "an account of bonds"),
+        (
+            "actions",
+            &[last("actions", 96)],
+            nan,
+            "an applied force that cannot be",
+        ),
+        ("actions", &[60], number(2), "the scene does not have"),
+    ] {
+        is_refused(&model, &whole, &damage);
+    }
+    // The list of the second ball of the grid: others in order, then the floor.
+    let list = word("neighbour_starts", 3) as usize;
+    let (first, second) = (word("neighbours", list), word("neighbours", list + 1));
+    assert!(first < second && second < 11, "{first} {second}");
+    let floor = word("neighbour_starts", 4) as usize - 1;
+    assert_eq!(word("neighbours", floor), 1 << 31);
+    for (at, found, said) in [
+        (list, second, "neighbours of sphere 3 that cannot be"),
+        (list + 1, first, "neighbours of sphere 3 that cannot be"),
+        (floor, 0, "neighbours of sphere 3 that cannot be"),
+        (floor, 1 << 31 | 1, "neighbours of sphere 3 that cannot be"),
+        (list, 1 << 31, "neighbours of sphere 3 that cannot be"),
+        (floor, 10, "a neighbour of sphere 3 that does not have it"),
+        (list, 3, "that does not have it as its own"),
+    ] {
+        is_refused(
+            &model,
+            &whole,
+            &("neighbours", &[4 * at], number(found), said),
+        );
+    }
+}
+
+/// The bytes of a checkpoint with another header and other sections.
+fn rebuilt(bytes: &[u8], change: impl FnOnce(&mut Value, &mut Sections)) -> Vec<u8> {
     let length = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
     let mut header: Value = serde_json::from_slice(&bytes[24..24 + length]).unwrap();
-    let order: Vec<String> = header["sections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|section| section["name"].as_str().unwrap().to_owned())
-        .collect();
+    let names = header["sections"].as_array().unwrap().iter();
     let places = sections(bytes);
-    change(&mut header);
+    let mut parts: Sections = names
+        .map(|section| section["name"].as_str().unwrap().to_owned())
+        .map(|name| (name.clone(), bytes[places[&name].clone()].to_vec()))
+        .collect();
+    change(&mut header, &mut parts);
     let header = header.to_string();
     let mut other = bytes[..20].to_vec();
     other.extend((header.len() as u32).to_le_bytes());
     other.extend(header.as_bytes());
     let align = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(16), 0);
-    for name in order {
+    for (_, part) in parts {
         align(&mut other);
-        other.extend(&bytes[places[&name].clone()]);
+        other.extend(part);
     }
     align(&mut other);
     other.extend([0; 8]);
     rehash(&mut other);
     other
+}
+
+/// Names and bytes of the sections of a checkpoint, in their order.
+type Sections = Vec<(String, Vec<u8>)>;
+
+fn with_header(bytes: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    rebuilt(bytes, |header, _| change(header))
+}
+
+#[test]
+fn a_checkpoint_with_sections_that_are_too_short_or_too_long_is_refused_in_a_sentence() {
+    for model in [with_a_lid(), warm_and_bonded()] {
+        let whole = checkpoint(&model, 100);
+        for index in 0..sections(&whole).len() {
+            for change in [-16, -4, 4, 16] {
+                let mut name = String::new();
+                let bytes = rebuilt(&whole, |header, parts| {
+                    let (own, part) = &mut parts[index];
+                    let length = part.len().saturating_add_signed(change);
+                    part.resize(length, 0);
+                    header["sections"][index]["bytes"] = json!(length);
+                    own.clone_into(&mut name);
+                });
+                if bytes != whole {
+                    let sentence = go_on(&model, bytes).expect_err(&name);
+                    let told = sentence.contains("damaged.checkpoint: found");
+                    assert!(told, "{name}, {change} bytes: {sentence}");
+                }
+            }
+        }
+    }
+}
+
+/// Without bodies there is nothing that could be wrong with them.
+#[test]
+fn a_checkpoint_without_bodies_goes_on() {
+    let mut scene = heap();
+    scene["fills"] = json!([]);
+    scene["inlets"] = json!([{ "rate": 100, "start": 0.1, "shapes": { "ball": 1 },
+                               "region": { "min": [-1, 1, -1], "max": [1, 2, 1] } }]);
+    let model = parse(&scene).unwrap().model;
+    assert_eq!(go_on(&model, checkpoint(&model, 5)), Ok(true));
+}
+
+#[test]
+fn a_box_that_deforms_as_it_cannot_is_refused_in_a_sentence() {
+    let shear =
+        json!({ "y": { "strain_rate": -1 }, "shear": { "flow": "x", "gradient": "z", "rate": 9 } });
+    let scene = balls(
+        &[0.01],
+        json!({
+            "deform": shear,
+            "domain": { "min": [0, 0, 0], "max": [1, 1, 1], "periodic": [true, true, true] },
+            "bodies": [{ "shape": "ball 0", "position": [0.5, 0.5, 0.5] }],
+        }),
+    );
+    let model = parse(&scene).unwrap().model;
+    let whole = checkpoint(&model, 20);
+    assert_eq!(go_on(&model, whole.clone()), Ok(true));
+    for (place, value) in [
+        ("", Value::Null),
+        ("/sides/0", json!(0)),
+        ("/sides/2", json!(-1)),
+        ("/flow", json!(3)),
+        ("/gradient", json!(3)),
+        ("/step", json!(21)),
+    ] {
+        let bytes = with_header(&whole, |header| {
+            let place = format!("/traffic/deformation{place}");
+            *header.pointer_mut(&place).unwrap() = value.clone();
+        });
+        let sentence = go_on(&model, bytes).expect_err(place);
+        let told = sentence.contains("a box that deforms as it cannot");
+        assert!(told, "{place} {value}: {sentence}");
+    }
 }
 
 #[test]

@@ -390,6 +390,35 @@ fn mistakes_get_a_sentence() {
     }
 }
 
+/// Two cubes burst, each at its own time, between two looks; balls pass a face below them meanwhile.
+#[test]
+fn faces_count_right_when_bodies_burst_between_two_looks() {
+    let cube = |name: &str, z: f64| json!({ "name": name, "shape": "cube", "position": [0, 1, z] });
+    let ball = |x: f64, y: f64, speed: f64| json!({ "shape": "ball", "position": [x, y, 0], "velocity": [0, speed, 0] });
+    let burst =
+        |name: &str, at: f64| json!({ "body": name, "at": at, "fragments": 2, "speed": 0.1 });
+    let text = json!({
+        "version": 1, "gravity": [0, 0, 0], "contact": { "stiffness": 5e4, "time_step": 1e-3 },
+        "materials": { "m": { "density": 2000, "restitution": 1, "friction": 0 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "m" },
+                    "cube": { "cube": { "n": 2, "radius": 0.1 }, "material": "m" } },
+        "bodies": [cube("first", 0.0), ball(3.0, 0.5, -4.0), cube("second", 5.0), ball(6.0, 0.9, -4.0), ball(3.0, -1.0, 0.0)],
+        "explosions": [burst("first", 0.15), burst("second", 0.25)],
+        "probes": [ { "face": { "min": [-9, 0, -9], "max": [9, 0, 9] } } ],
+        "look_every": { "seconds": 0.1 },
+    });
+    on_both(&text.to_string(), |mut simulation, engine| {
+        for (steps, bodies, passed) in [(150, 5, 0), (1, 6, 0), (99, 6, 1), (1, 7, 1), (99, 7, 2)] {
+            simulation.step(steps).unwrap();
+            let now = simulation.steps();
+            assert_eq!(simulation.body_count(), bodies, "{engine}, step {now}");
+            let counted = simulation.traffic().passed[0];
+            let found = (counted.forward.bodies, counted.backward.bodies);
+            assert_eq!(found, (0, passed), "{engine}, step {now}");
+        }
+    });
+}
+
 /// From a sloping square of a file, until 3 kg are there.
 #[test]
 fn bodies_come_in_on_a_mesh_up_to_a_mass() {
