@@ -459,6 +459,31 @@ fn an_explosion_keeps_mass_momentum_and_angular_momentum() {
     );
 }
 
+/// The inertia of a rod is not the same about all axes, unlike that of a cube.
+#[test]
+fn a_rod_that_bursts_keeps_its_momenta_however_it_lies() {
+    let mut scene = bursting(json!("spheres"));
+    scene["shapes"]["cube"] =
+        json!({ "rod": { "n": 4, "radius": 0.05, "spacing": 0.1 }, "material": "stone" });
+    scene["bodies"][1]["axis"] = json!([1, 2, 3]);
+    scene["bodies"][1]["angle"] = json!(0.7);
+    scene["explosions"][0]["fragments"] = json!(2);
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        simulation.step(500).unwrap();
+        let before = simulation.summary().unwrap();
+        simulation.step(1).unwrap();
+        let after = simulation.summary().unwrap();
+        assert_eq!(simulation.body_count(), 4, "{engine}");
+        for (now, then) in [
+            (after.momentum, before.momentum),
+            (after.angular_momentum, before.angular_momentum),
+        ] {
+            let off = (now - then).length() / then.length();
+            assert!(off < 1e-6, "{engine}: {now} {then}");
+        }
+    });
+}
+
 #[test]
 fn fragments_of_a_body_with_another_mass_keep_its_momentum_and_spin() {
     let given =

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{Step, cargo, run};
+use crate::{Step, cargo, python};
 
 /// Combinations of the library's features that must build without a warning, and do without the packages of the others.
 const COMBINATIONS: [&str; 5] = ["", "cpu", "gpu", "cpu,scene,output,parallel", "render"];
@@ -87,7 +87,7 @@ pub fn miri() -> Result<(), String> {
         command
             .args(["run", "nightly", "cargo", "miri"])
             .args(arguments);
-        command.env("CARGO_TARGET_DIR", "target/miri");
+        command.env(python::TARGET, "target/miri");
         command
     };
     let mut version = rustup(&["--version"]);
@@ -161,7 +161,7 @@ pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
             remedy: "each warning above names its place and what to change",
         };
         announce(&step.to_string());
-        run(&step)?;
+        crate::check(&step)?;
     }
     Ok(())
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::python::target;
-
 /// The most items that the documentation may show.
 const MOST: usize = 2_300;
 
@@ -27,7 +25,7 @@ const PARTS: [&str; 6] = [
 /// # Errors
 /// With a sentence, if there are more than [`MOST`], or no pages.
 pub fn check() -> Result<(), String> {
-    let root = target().join("doc").join("rockfall");
+    let root = crate::checks().join("doc").join("rockfall");
     let read = |path: &Path| {
         fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
     };

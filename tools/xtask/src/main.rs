@@ -26,8 +26,8 @@ mod web;
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -132,7 +132,7 @@ struct Step<'a> {
     remedy: &'a str,
 }
 
-const STEPS: [Step; 4] = [
+const CHECKS: [Step; 3] = [
     Step {
         arguments: &["fmt", "--all", "--check"],
         variable: None,
@@ -155,12 +155,13 @@ const STEPS: [Step; 4] = [
         variable: Some(("RUSTDOCFLAGS", "-D warnings")),
         remedy: "each warning above names its place and what to change",
     },
-    Step {
-        arguments: &["test", "--workspace", "--no-fail-fast"],
-        variable: None,
-        remedy: "the failing tests are listed above",
-    },
 ];
+
+const TESTS: Step = Step {
+    arguments: &["test", "--workspace", "--no-fail-fast"],
+    variable: None,
+    remedy: "the failing tests are listed above",
+};
 
 /// One test at a time, for some are timed.
 const LONG: Step = Step {
@@ -310,16 +311,18 @@ fn test(long: bool) -> Result<(), String> {
     display::provide()?;
     announce("rustfmt and clippy");
     tools::provide()?;
+    let ahead = Ahead::start();
     features::check(announce)?;
     wasm::check(announce)?;
-    for step in &STEPS {
+    for step in &CHECKS {
         announce(&step.to_string());
-        run(step)?;
-        if step.arguments[0] == "doc" {
-            announce("the items that the documentation of the library shows");
-            interface::check()?;
-        }
+        check(step)?;
     }
+    announce("the items that the documentation of the library shows");
+    interface::check()?;
+    announce(&TESTS.to_string());
+    ahead.finish();
+    run(&TESTS)?;
     announce("every shader, by Tint");
     tint::check()?;
     announce("runs on a cluster, by the program built with MPI");
@@ -419,6 +422,48 @@ fn run(step: &Step) -> Result<(), String> {
     outcome(step, command.status())
 }
 
+/// Runs a step that compiles no program. It has a target folder of its own, for another cargo builds the tests meanwhile.
+fn check(step: &Step) -> Result<(), String> {
+    let mut command = cargo(step.arguments);
+    command.envs(step.variable).env(python::TARGET, checks());
+    outcome(step, command.status())
+}
+
+/// Target folder of the checks.
+fn checks() -> PathBuf {
+    python::target().join("checks")
+}
+
+/// A cargo that builds the tests beside the checks: those use one core most of the time, and the last crates of a build do, too.
+struct Ahead(Option<Child>);
+
+impl Ahead {
+    /// Starts the build, in silence: the tests name what does not compile.
+    fn start() -> Ahead {
+        let mut build = cargo(TESTS.arguments);
+        build.args(["--no-run", "--quiet"]);
+        let build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        Ahead(build.ok())
+    }
+
+    /// Waits until the build has ended.
+    fn finish(mut self) {
+        if let Some(mut build) = self.0.take() {
+            let _ = build.wait();
+        }
+    }
+}
+
+/// Ends the build where a check has failed.
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if let Some(build) = &mut self.0 {
+            let _ = build.kill();
+            let _ = build.wait();
+        }
+    }
+}
+
 /// A variable for llvmpipe, a software adapter: no threads beside the one that hands it its work. Each test has a device of
 /// its own, and most have few bodies: several tests at a time use all cores, where such threads would wait for one another
 /// (five times as long, measured on two cores).
@@ -453,8 +498,6 @@ const INCREMENTAL: &str = "CARGO_INCREMENTAL";
 
 #[cfg(test)]
 mod tests {
-    use std::process::Stdio;
-
     use super::*;
 
     fn parsed(line: &str) -> Result<Task, String> {
@@ -578,7 +621,7 @@ mod tests {
 
     #[test]
     fn a_failing_step_is_an_error_that_quotes_it() {
-        let step = &STEPS[2];
+        let step = &CHECKS[2];
         let status = |arguments: &[&str]| {
             let mut command = cargo(arguments);
             command.stdout(Stdio::null()).stderr(Stdio::null()).status()

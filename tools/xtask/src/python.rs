@@ -235,9 +235,12 @@ pub fn program(profile: &str) -> PathBuf {
     program.with_extension(env::consts::EXE_EXTENSION)
 }
 
+/// Name of the variable with cargo's target folder.
+pub const TARGET: &str = "CARGO_TARGET_DIR";
+
 /// Folder in which Cargo builds.
 pub fn target() -> PathBuf {
-    let named = env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    let named = env::var_os(TARGET).map_or("target".into(), PathBuf::from);
     std::path::absolute(&named).unwrap_or(named)
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{Step, run};
+use crate::Step;
 
 /// The target.
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -36,7 +36,7 @@ pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
         return Ok(());
     }
     announce(&CHECK.to_string());
-    run(&CHECK)
+    crate::check(&CHECK)
 }
 
 /// Sees that the target's standard library is there.
