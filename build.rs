@@ -25,7 +25,12 @@ fn main() {
         let text = String::from_utf8(output.stdout).ok()?;
         (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
     };
-    let mut commit = git(&["rev-parse", "--short=12", "HEAD"]);
+    // Development builds do without it: each commit would compile the library anew.
+    let wanted = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let mut commit = match wanted {
+        true => git(&["rev-parse", "--short=12", "HEAD"]),
+        false => None,
+    };
     if let Some(commit) = &mut commit
         && git(&["status", "--porcelain", "--untracked-files=no"]).is_some()
     {
@@ -36,7 +41,7 @@ fn main() {
         commit.unwrap_or_default()
     );
     // Without a word on what it depends on, Cargo asks again whenever a file of the package changes.
-    for path in ["HEAD", "logs/HEAD"] {
+    for path in ["HEAD", "logs/HEAD"].into_iter().filter(|_| wanted) {
         if let Some(path) = git(&["rev-parse", "--git-path", path]) {
             println!("cargo::rerun-if-changed={path}");
         }

@@ -19,7 +19,7 @@ pub struct Record {
     pub version: u32,
     /// Version of Rockfall.
     pub rockfall: String,
-    /// Commit that it was built from; empty if it was not built in a repository.
+    /// Commit that it was built from; empty in a development build, and if it was not built in a repository.
     pub commit: String,
     /// The scene's file, beside this one.
     pub scene: String,

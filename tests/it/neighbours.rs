@@ -49,9 +49,9 @@ fn always_rebuilding(model: &Model) -> State {
 fn all_laws(seed: u64) -> [Model; 3] {
     let center = DVec3::splat(-3.0);
     [
-        crowd(800, center, seed),
-        crowd_with_history(Law::HookeHistory, 800, center, seed),
-        crowd_with_history(Law::HertzMindlin, 800, center, seed),
+        crowd(400, center, seed),
+        crowd_with_history(Law::HookeHistory, 400, center, seed),
+        crowd_with_history(Law::HertzMindlin, 400, center, seed),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The shaders, with naga alone: no GPU is needed.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use encase::ShaderType;
 use naga::back::pipeline_constants::process_overrides;
@@ -124,12 +125,12 @@ fn hlsl(
     Ok((text, name.unwrap_or_default()))
 }
 
-/// Puts each entry point down as HLSL in the folder that ROCKFALL_HLSL names, with a list of the files, their entry points
-/// and their profiles: Microsoft's compiler gets them.
+/// Writes each entry point as HLSL, with a list of the files, their entry points and their profiles. `cargo xtask test --long`
+/// names a folder for them in ROCKFALL_HLSL, for Microsoft's compiler.
 #[test]
-#[ignore = "writes files: `cargo xtask test --long` asks for them"]
 fn every_shader_is_put_down_for_direct3d() {
-    let folder = std::env::var("ROCKFALL_HLSL").expect("a folder in ROCKFALL_HLSL");
+    let own = tempfile::tempdir().unwrap();
+    let folder = std::env::var_os("ROCKFALL_HLSL").map_or(own.path().into(), PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
     let mut list = String::new();
     for (number, (name, source)) in all().into_iter().enumerate() {
@@ -150,11 +151,11 @@ fn every_shader_is_put_down_for_direct3d() {
                 naga::ShaderStage::Fragment => "ps",
                 _ => "cs",
             };
-            std::fs::write(format!("{folder}/{file}"), text).unwrap();
+            std::fs::write(folder.join(&file), text).unwrap();
             list += &format!("{file} {main} {stage}_6_0\n");
         }
     }
-    std::fs::write(format!("{folder}/list.txt"), list).unwrap();
+    std::fs::write(folder.join("list.txt"), list).unwrap();
 }
 
 #[test]
@@ -180,12 +181,12 @@ fn every_shader_can_be_written_for_every_interface() {
     }
 }
 
-/// Puts every shader and the entry points of its computations down in the file that ROCKFALL_SHADERS names: Tint gets them,
-/// Chromium's compiler, and so does Chromium in the tests of the page.
+/// Writes every shader and the entry points of its computations. `cargo xtask test` names a file for them in ROCKFALL_SHADERS:
+/// Tint gets it, Chromium's compiler, and so does Chromium in the tests of the page.
 #[test]
-#[ignore = "writes a file: `cargo xtask test` asks for it"]
 fn every_shader_is_put_down() {
-    let path = std::env::var("ROCKFALL_SHADERS").expect("a file in ROCKFALL_SHADERS");
+    let own = tempfile::NamedTempFile::new().unwrap();
+    let path = std::env::var_os("ROCKFALL_SHADERS").map_or(own.path().into(), PathBuf::from);
     let shaders = all().into_iter().map(|(name, source)| {
         let module = parse(&source);
         let entries = module.entry_points.iter();

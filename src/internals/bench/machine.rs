@@ -43,7 +43,7 @@ impl Machine {
     }
 }
 
-/// The commit that the library was built from, if known.
+/// The commit that the library was built from, if known: a development build does not note it.
 pub fn commit() -> Option<&'static str> {
     Some(env!("ROCKFALL_COMMIT")).filter(|commit| !commit.is_empty())
 }

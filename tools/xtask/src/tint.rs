@@ -35,12 +35,7 @@ pub fn put_down() -> Result<PathBuf, String> {
     let shaders = python::target().join("shaders.json");
     let mut tests = crate::cargo(["test", "--quiet", "--workspace", "--test", "it"]);
     tests
-        .args([
-            "--",
-            "--ignored",
-            "--exact",
-            "shaders::every_shader_is_put_down",
-        ])
+        .args(["--", "--exact", "shaders::every_shader_is_put_down"])
         .env("ROCKFALL_SHADERS", &shaders);
     python::succeed(&mut tests)?;
     Ok(shaders)
