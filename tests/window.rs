@@ -3,6 +3,7 @@
 //! It takes Xvfb, xdotool, ffmpeg and an adapter that can draw, which `cargo xtask test` installs. Where they are
 //! missing, the tests are ignored, and say so.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -1032,14 +1033,12 @@ fn files_are_opened_by_a_dialog() -> Outcome {
     stage.xdotool(&["key", "ctrl+o"])?;
     stage.wait_for_title("other - Rockfall")?;
     // What was opened is known the next time.
-    let recent = fs::read_to_string(Path::new(states).join("rockfall/recent"))?;
-    let names: Vec<_> = recent
-        .lines()
-        .map(|line| Path::new(line).file_name())
-        .collect();
-    if names != [other.file_name(), stage.scene.file_name()] {
-        return Err(format!("recent files are {recent}").into());
-    }
+    let expected = [&other, &stage.scene].map(|path| path.file_name().map(OsStr::to_owned));
+    stage.wait_for("both files among the recent ones", |_| {
+        let recent = fs::read_to_string(Path::new(states).join("rockfall/recent"))?;
+        let names = recent.lines().map(|line| Path::new(line).file_name());
+        Ok(names.eq(expected.iter().map(Option::as_deref)))
+    })?;
     // And where there is no dialog, it is said.
     fs::write(&zenity, "#!/bin/sh\nexit 1\n")?;
     let before = stage.still(SIZE)?;
