@@ -344,17 +344,27 @@ impl Stage {
         Ok(screen(&file, size))
     }
 
-    /// A picture that stays as it is for a while.
+    /// A picture that stays as it is, of a window that does nothing: one that works may be drawing a sharper picture.
     fn still(&mut self, size: [u32; 2]) -> Result<RgbaImage, Failed> {
-        let mut last = self.shot(size)?;
+        let mut last = (self.shot(size)?, self.cpu_time()?);
         self.wait_for("a picture that stays", |stage| {
             sleep(Duration::from_millis(400));
-            let next = stage.shot(size)?;
+            let next = (stage.shot(size)?, stage.cpu_time()?);
             let same = next == last;
             last = next;
             Ok(same)
         })?;
-        self.shot(size)
+        Ok(last.0)
+    }
+
+    /// CPU time that the window has taken so far, clock ticks.
+    fn cpu_time(&self) -> Result<u64, Failed> {
+        let viewer = self.viewer.as_ref().ok_or("there is no window")?;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", viewer.id()))?;
+        // User and system time are fields 14 and 15 of proc(5). The second, the name, may hold spaces, and ends with the last `)`.
+        let (_, from_third) = stat.rsplit_once(") ").ok_or("stat has no name")?;
+        let times = from_third.split(' ').skip(11).take(2);
+        Ok(times.map(str::parse::<u64>).sum::<Result<u64, _>>()?)
     }
 
     /// Waits until the picture differs from `before` by more than `least`.
