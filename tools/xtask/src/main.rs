@@ -47,7 +47,7 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask fuzz [--minutes N]
 
   test      Checks format, lints and documentation, and runs every test, those of the GPU engine included.
-            Stops at the first check that fails. It also
+            Stops at the first check that fails; a test that fails stops nothing. It also
               - compiles every shader with Tint, Chromium's compiler, from npm's package `webgpu`;
               - runs the program on a cluster, with OpenMPI;
               - builds the handbook;
@@ -320,63 +320,108 @@ fn test(long: bool) -> Result<(), String> {
     }
     announce("the items that the documentation of the library shows");
     interface::check()?;
-    announce(&TESTS.to_string());
     ahead.finish();
-    run(&TESTS)?;
-    announce("every shader, by Tint");
-    tint::check()?;
-    announce("runs on a cluster, by the program built with MPI");
-    mpi::test()?;
-    announce("the handbook");
+    let mut failures = Failures::default();
+    let mut take = |what: &str, outcome: &dyn Fn() -> Result<(), String>| {
+        announce(what);
+        failures.note(outcome());
+    };
+    take(&TESTS.to_string(), &|| run(&TESTS));
+    take("every shader, by Tint", &tint::check);
+    take(
+        "runs on a cluster, by the program built with MPI",
+        &mpi::test,
+    );
     if python::is_there() {
-        book::build(None)?;
-        announce("the package for Python, as a wheel that is installed");
-        python::test_package(false)?;
-    } else {
-        eprintln!(
-            "           ignored: the handbook and the tests of the package; {}",
-            python::REMEDY
+        take("the handbook", &|| book::build(None));
+        take(
+            "the package for Python, as a wheel that is installed",
+            &|| python::test_package(false),
         );
+    } else {
+        ignored("the handbook and the tests of the package", python::REMEDY);
     }
     if long {
         let [avx2, portable] = features::SAME_BITS_ON_OTHERS;
         for step in [features::SAME_BITS, avx2, portable, LONG] {
-            announce(&step.to_string());
-            run(&step)?;
+            take(&step.to_string(), &|| run(&step));
         }
-        announce("the packages for crates.io, and their tests");
-        release::package()?;
+        take(
+            "the packages for crates.io, and their tests",
+            &release::package,
+        );
         match features::lacks_aarch64() {
-            None => {
-                announce(&features::SAME_BITS_ON_AARCH64.to_string());
-                run(&features::SAME_BITS_ON_AARCH64)?;
-            }
-            Some(remedy) => eprintln!("           ignored: the bits of an aarch64; {remedy}"),
+            None => take(&features::SAME_BITS_ON_AARCH64.to_string(), &|| {
+                run(&features::SAME_BITS_ON_AARCH64)
+            }),
+            Some(remedy) => ignored("the bits of an aarch64", remedy),
         }
-        announce("the tests of unsafe code, in Miri");
-        features::miri()?;
-        announce("the GPU tests on a second implementation of Vulkan, SwiftShader");
-        swiftshader::test()?;
-        announce("the tests of the passes on OpenGL");
-        swiftshader::test_open_gl()?;
-        announce("every shader for Direct3D 12, by DXC");
-        dxc::check()?;
-        announce("the files of a release");
-        release::files(&python::target().join("files"))?;
-        announce("the oldest Rust");
-        release::oldest_rust()?;
-        announce("the interface, compared with that of the last release");
-        release::semver()?;
-        announce("the dependencies, checked against deny.toml");
-        release::deny()?;
-        announce("the package for Python, in release mode");
-        python::test_package(true)?;
-        announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
-        python::test()?;
-        announce("commands of the documents that build Rockfall");
-        documents::run_commands()?;
+        take("the tests of unsafe code, in Miri", &features::miri);
+        take(
+            "the GPU tests on a second implementation of Vulkan, SwiftShader",
+            &swiftshader::test,
+        );
+        take(
+            "the tests of the passes on OpenGL",
+            &swiftshader::test_open_gl,
+        );
+        take("every shader for Direct3D 12, by DXC", &dxc::check);
+        take("the files of a release", &|| {
+            release::files(&python::target().join("files"))
+        });
+        take("the oldest Rust", &release::oldest_rust);
+        take(
+            "the interface, compared with that of the last release",
+            &release::semver,
+        );
+        take(
+            "the dependencies, checked against deny.toml",
+            &release::deny,
+        );
+        take("the package for Python, in release mode", &|| {
+            python::test_package(true)
+        });
+        take(
+            "the tools in Python, and files of runs as numpy, pandas and vtk read them",
+            &python::test,
+        );
+        take(
+            "commands of the documents that build Rockfall",
+            &documents::run_commands,
+        );
     }
-    Ok(())
+    failures.outcome()
+}
+
+/// The steps that have failed so far: none of them keeps a later one from running.
+#[derive(Default)]
+struct Failures(Vec<String>);
+
+impl Failures {
+    fn note(&mut self, outcome: Result<(), String>) {
+        if let Err(sentence) = outcome {
+            eprintln!("error: {sentence}");
+            self.0.push(sentence);
+        }
+    }
+
+    /// An error that repeats all of them.
+    fn outcome(self) -> Result<(), String> {
+        match self.0.as_slice() {
+            [] => Ok(()),
+            [only] => Err(only.clone()),
+            several => Err(format!(
+                "{} steps failed:\n  {}",
+                several.len(),
+                several.join("\n  ")
+            )),
+        }
+    }
+}
+
+/// Says which step is not run, and what would let it.
+fn ignored(what: &str, remedy: &str) {
+    eprintln!("           ignored: {what}; {remedy}");
 }
 
 fn wheel() -> Result<(), String> {
@@ -617,6 +662,22 @@ mod tests {
         assert!(parsed("validate --long").unwrap_err().contains("`--long`"));
         assert!(parsed("tset").unwrap_err().contains("`tset`"));
         assert!(parsed("test --lnog").unwrap_err().contains("`--lnog`"));
+    }
+
+    #[test]
+    fn steps_that_fail_are_named_at_the_end() {
+        let failed = |sentences: &[&str]| {
+            let mut failures = Failures::default();
+            for &sentence in sentences {
+                failures.note(Err(sentence.to_owned()));
+                failures.note(Ok(()));
+            }
+            failures.outcome()
+        };
+        assert_eq!(failed(&[]), Ok(()));
+        assert_eq!(failed(&["`a` failed"]), Err("`a` failed".to_owned()));
+        let both = "2 steps failed:\n  `a` failed\n  `b` failed";
+        assert_eq!(failed(&["`a` failed", "`b` failed"]), Err(both.to_owned()));
     }
 
     #[test]
