@@ -104,14 +104,14 @@ pub fn wheel() -> Result<PathBuf, String> {
 /// # Errors
 /// If something does not compile.
 pub fn build_as_tests_do() -> Result<(), String> {
-    // Examples, so that the dependencies have the features that those of tests add.
+    // Tests and examples, so that dependencies have the features and the profile that those of tests have.
     let mut build = crate::cargo([
         "build",
-        "--quiet",
         "--workspace",
         "--lib",
         "--examples",
         "--bins",
+        "--tests",
     ]);
     succeed(&mut build)
 }
