@@ -219,7 +219,7 @@ fn bonds_across_borders_that_heal() {
         body.velocity += 50.0 * body.position;
     }
     is_held_after(&model, |simulation| {
-        simulation.step(120).unwrap();
+        simulation.step(160).unwrap();
         assert!(healed(simulation.state().unwrap()) > 10);
     });
 }
