@@ -30,43 +30,35 @@ struct Target {
 /// Inputs that the long test tries of each.
 const MANY: u64 = 1_000_000;
 
-const TARGETS: [Target; 7] = [
-    Target {
-        name: "scenes",
-        few: 600,
-        read: scene_text,
-    },
-    Target {
-        name: "scenes, byte by byte",
-        few: 600,
-        read: scene_bytes,
-    },
-    Target {
-        name: "OBJ",
-        few: 1500,
-        read: obj,
-    },
-    Target {
-        name: "STL",
-        few: 1500,
-        read: stl,
-    },
-    Target {
-        name: "laws",
-        few: 60,
-        read: law,
-    },
-    Target {
-        name: "checkpoints",
-        few: 1000,
-        read: checkpoint,
-    },
-    Target {
-        name: "states as NPZ",
-        few: 400,
-        read: npz,
-    },
-];
+/// Makes the list of targets, and a test of each with [`MANY`] inputs.
+macro_rules! targets {
+    ($($test:ident: $name:literal, $few:literal, $read:ident;)*) => {
+        const TARGETS: [Target; [$($few),*].len()] =
+            [$(Target { name: $name, few: $few, read: $read }),*];
+
+        mod damaged_input_by_the_million {
+            use super::*;
+
+            $(
+                #[test]
+                #[ignore = "a million inputs: minutes in release mode, half an hour of two cores for laws"]
+                fn $test() {
+                    try_many(&Target { name: $name, few: $few, read: super::$read });
+                }
+            )*
+        }
+    };
+}
+
+targets! {
+    scenes: "scenes", 600, scene_text;
+    scenes_byte_by_byte: "scenes, byte by byte", 600, scene_bytes;
+    obj: "OBJ", 1500, obj;
+    stl: "STL", 1500, stl;
+    laws: "laws", 60, law;
+    checkpoints: "checkpoints", 1000, checkpoint;
+    states: "states as NPZ", 400, npz;
+}
 
 /// Tries the inputs with the numbers `first` and so on; returns how many were taken.
 fn try_some(target: &Target, numbers: impl Iterator<Item = u64>) -> u64 {
@@ -100,27 +92,24 @@ fn damaged_input_is_refused_or_taken() {
     }
 }
 
-#[test]
-#[ignore = "seven million inputs: an hour on two cores in release mode, most of it for laws"]
-fn damaged_input_by_the_million() {
-    for target in &TARGETS {
-        let clock = Instant::now();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let taken: u64 = std::thread::scope(|scope| {
-            let start = |first: u64| {
-                scope.spawn(move || try_some(target, (target.few + first..MANY).step_by(threads)))
-            };
-            let all: Vec<_> = (0..threads as u64).map(start).collect();
-            let ends = all.into_iter().map(|thread| thread.join());
-            ends.map(|taken| taken.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .sum()
-        });
-        println!(
-            "{}: {MANY} inputs with those of the ordinary test, {taken} of them taken, in {:.0?}",
-            target.name,
-            clock.elapsed()
-        );
-    }
+/// Tries those of the [`MANY`] inputs that the ordinary test leaves, on all cores.
+fn try_many(target: &Target) {
+    let clock = Instant::now();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let taken: u64 = std::thread::scope(|scope| {
+        let start = |first: u64| {
+            scope.spawn(move || try_some(target, (target.few + first..MANY).step_by(threads)))
+        };
+        let all: Vec<_> = (0..threads as u64).map(start).collect();
+        let ends = all.into_iter().map(|thread| thread.join());
+        ends.map(|taken| taken.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .sum()
+    });
+    println!(
+        "{}: {MANY} inputs with those of the ordinary test, {taken} of them taken, in {:.0?}",
+        target.name,
+        clock.elapsed()
+    );
 }
 
 #[test]
