@@ -41,7 +41,7 @@ macro_rules! targets {
 
             $(
                 #[test]
-                #[ignore = "a million inputs: minutes in release mode, half an hour of two cores for laws"]
+                #[ignore = "a million inputs: minutes in release mode, an hour of two cores for laws"]
                 fn $test() {
                     try_many(&Target { name: $name, few: $few, read: super::$read });
                 }
