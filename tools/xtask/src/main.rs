@@ -47,7 +47,7 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask fuzz [--minutes N]
 
   test      Checks format, lints and documentation, and runs every test, those of the GPU engine included.
-            Stops at the first check that fails; a test that fails stops nothing. It also
+            Stops at the first check that fails, but at no test that fails. It also
               - compiles every shader with Tint, Chromium's compiler, from npm's package `webgpu`;
               - runs the program on a cluster, with OpenMPI;
               - builds the handbook;
@@ -322,19 +322,19 @@ fn test(long: bool) -> Result<(), String> {
     interface::check()?;
     ahead.finish();
     let mut failures = Failures::default();
-    let mut take = |what: &str, outcome: &dyn Fn() -> Result<(), String>| {
+    let mut attempt = |what: &str, outcome: &dyn Fn() -> Result<(), String>| {
         announce(what);
         failures.note(outcome());
     };
-    take(&TESTS.to_string(), &|| run(&TESTS));
-    take("every shader, by Tint", &tint::check);
-    take(
+    attempt(&TESTS.to_string(), &|| run(&TESTS));
+    attempt("every shader, by Tint", &tint::check);
+    attempt(
         "runs on a cluster, by the program built with MPI",
         &mpi::test,
     );
     if python::is_there() {
-        take("the handbook", &|| book::build(None));
-        take(
+        attempt("the handbook", &|| book::build(None));
+        attempt(
             "the package for Python, as a wheel that is installed",
             &|| python::test_package(false),
         );
@@ -344,48 +344,48 @@ fn test(long: bool) -> Result<(), String> {
     if long {
         let [avx2, portable] = features::SAME_BITS_ON_OTHERS;
         for step in [features::SAME_BITS, avx2, portable, LONG] {
-            take(&step.to_string(), &|| run(&step));
+            attempt(&step.to_string(), &|| run(&step));
         }
-        take(
+        attempt(
             "the packages for crates.io, and their tests",
             &release::package,
         );
         match features::lacks_aarch64() {
-            None => take(&features::SAME_BITS_ON_AARCH64.to_string(), &|| {
+            None => attempt(&features::SAME_BITS_ON_AARCH64.to_string(), &|| {
                 run(&features::SAME_BITS_ON_AARCH64)
             }),
             Some(remedy) => ignored("the bits of an aarch64", remedy),
         }
-        take("the tests of unsafe code, in Miri", &features::miri);
-        take(
+        attempt("the tests of unsafe code, in Miri", &features::miri);
+        attempt(
             "the GPU tests on a second implementation of Vulkan, SwiftShader",
             &swiftshader::test,
         );
-        take(
+        attempt(
             "the tests of the passes on OpenGL",
             &swiftshader::test_open_gl,
         );
-        take("every shader for Direct3D 12, by DXC", &dxc::check);
-        take("the files of a release", &|| {
+        attempt("every shader for Direct3D 12, by DXC", &dxc::check);
+        attempt("the files of a release", &|| {
             release::files(&python::target().join("files"))
         });
-        take("the oldest Rust", &release::oldest_rust);
-        take(
+        attempt("the oldest Rust", &release::oldest_rust);
+        attempt(
             "the interface, compared with that of the last release",
             &release::semver,
         );
-        take(
+        attempt(
             "the dependencies, checked against deny.toml",
             &release::deny,
         );
-        take("the package for Python, in release mode", &|| {
+        attempt("the package for Python, in release mode", &|| {
             python::test_package(true)
         });
-        take(
+        attempt(
             "the tools in Python, and files of runs as numpy, pandas and vtk read them",
             &python::test,
         );
-        take(
+        attempt(
             "commands of the documents that build Rockfall",
             &documents::run_commands,
         );
