@@ -28,9 +28,29 @@ fn member_at(index: u32, body: Body) -> Member {
     return members[properties[body.kind].first_member + (index - body.first_sphere)];
 }
 
+// The centre of mass of a body.
+fn center_of(body: Body) -> vec3<f32> {
+    return from_camera(body.cell, metres(body.offset, params.cell_size), params);
+}
+
+// The radius of the ball that a coarse picture shows in place of a clump with the given centre; 0 where it shows the clump. A ball
+// of this radius, m r^2 2/5, has the mass and the mean moment of inertia of the clump.
+fn stand_in(kind: u32, center: vec3<f32>) -> f32 {
+    let own = properties[kind];
+    let inertia = dot(1.0 / max(own.inverse_inertia, vec3<f32>(1e-30)), vec3<f32>(1.0 / 3.0));
+    let radius = sqrt(2.5 * inertia * own.inverse_mass);
+    let is_small = own.sphere_count > 1u && radius < view.stand_in * dot(center, view.forward);
+    return select(0.0, radius, is_small);
+}
+
 fn ball_at(index: u32) -> Ball {
     let own = spheres[index].body;
     let body = bodies[own];
+    let middle = center_of(body);
+    let whole = stand_in(body.kind, middle);
+    if whole > 0.0 {
+        return Ball(middle, whole, own);
+    }
     let member = member_at(index, body);
     let arm = rotate(quaternion(body.orientation), member.center);
     let offset = metres(body.offset, params.cell_size) + upright(arm, params);

@@ -29,7 +29,9 @@ const MOST_TILES: i32 = 5;
 
 fn draw(body: u32) {
     let first = bodies[body].first_sphere;
-    let count = properties[bodies[body].kind].sphere_count;
+    let kind = bodies[body].kind;
+    let is_one_ball = stand_in(kind, center_of(bodies[body])) > 0.0;
+    let count = select(properties[kind].sphere_count, 1u, is_one_ball);
     let place = atomicAdd(&listing.vertices, 3u * count) / 3u;
     for (var k = 0u; k < count; k++) {
         listed[place + k] = first + k;
@@ -39,8 +41,9 @@ fn draw(body: u32) {
 // Whether the ball around a body may be in the picture, and something in its tiles is farther away.
 fn is_in_sight(index: u32) -> bool {
     let kind = bodies[index].kind;
-    let center = from_camera(bodies[index].cell, metres(bodies[index].offset, params.cell_size), params);
-    let radius = extents[kind];
+    let center = center_of(bodies[index]);
+    let whole = stand_in(kind, center);
+    let radius = select(extents[kind], whole, whole > 0.0);
     let away = dot(center, view.forward);
     let nearest = away - radius;
     if nearest <= view.near {

@@ -3,6 +3,9 @@
 // The picture from its samples: their mean, as a display wants it.
 
 @group(0) @binding(40) var samples: texture_2d<f32>;
+// Samples of a picture that has fewer of them than pixels, as a display wants them.
+@group(0) @binding(65) var encoded_samples: texture_2d<f32>;
+@group(0) @binding(66) var between: sampler;
 
 @vertex
 fn resolve_everywhere(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4<f32> {
@@ -21,29 +24,27 @@ fn dither(pixel: vec2<f32>) -> f32 {
     return (fract(52.9829189 * fract(dot(pixel, vec2<f32>(0.06711056, 0.00583715)))) - 0.5) / 255.0;
 }
 
-// The colour at a place in the picture, between the samples around it.
-fn between(place: vec2<f32>) -> vec4<f32> {
-    let last = vec2<i32>(view.size) - 1;
-    let corner = floor(place - 0.5);
-    let part = place - 0.5 - corner;
-    let first = clamp(vec2<i32>(corner), vec2<i32>(0), last);
-    let next = clamp(vec2<i32>(corner) + 1, vec2<i32>(0), last);
-    let above = mix(textureLoad(samples, first, 0), textureLoad(samples, vec2<i32>(next.x, first.y), 0), part.x);
-    let below = mix(textureLoad(samples, vec2<i32>(first.x, next.y), 0), textureLoad(samples, next, 0), part.x);
-    return min(mix(above, below, part.y), vec4<f32>(1.0));
-}
-
 // A pixel whose colour is `sum`, times how much it hides of what is behind the picture, and that.
 fn pixel(sum: vec4<f32>, place: vec2<f32>) -> vec4<f32> {
     let colour = sum.xyz / max(sum.w, 1e-6);
     return vec4<f32>(encoded(colour) + dither(place), sum.w);
 }
 
+// A sample, not a pixel: a picture that is blurred because drawing is slow has few samples, and encoding takes long.
+@fragment
+fn resolve_sample_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    let colour = textureLoad(samples, vec2<i32>(position.xy), 0);
+    return pixel(min(colour, vec4<f32>(1.0)), position.xy);
+}
+
+@fragment
+fn resolve_between_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    let place = position.xy * view.sharpness / view.size;
+    return textureSampleLevel(encoded_samples, between, place, 0.0);
+}
+
 @fragment
 fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    if view.supersampling == 0u {
-        return pixel(between(position.xy * view.sharpness), position.xy);
-    }
     let first = vec2<u32>(position.xy) * view.supersampling;
     var sum = vec4<f32>(0.0);
     for (var y = 0u; y < view.supersampling; y++) {

@@ -13,7 +13,7 @@
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
 //!    lights it.
 //! 6. `springs`, `glass` (transparent walls), `water` and `lines`: draw over that.
-//! 7. `resolve`: averages the samples of each pixel.
+//! 7. `resolve`: averages the samples of each pixel, or enlarges them where they are fewer than pixels.
 //!
 //! So colours are computed only for samples that are seen, and the numbers tell which thing is under the mouse. All
 //! edges, those of shadows included, are as smooth as the number of samples allows.
@@ -63,7 +63,7 @@ pub use overlay::Overlay;
 pub use pace::Pace;
 pub use picture::PICTURE;
 pub(crate) use picture::target;
-use programs::{COLOUR, DEPTH, FARTHEST, OCCLUSION, Programs, THINGS};
+use programs::{COLOUR, DEPTH, ENCODED, FARTHEST, OCCLUSION, Programs, THINGS};
 use shaders::{SURVEY_SLICES, TILE, Texts};
 use source::{Source, uniform};
 pub use studio::{Shot, Studio};
@@ -114,7 +114,7 @@ pub struct Look {
     /// Number of samples of the ambient light around each point; with 0 the ambient light is the same everywhere.
     pub occlusion_samples: u32,
     /// Whether hidden bodies are left out before drawing, which is faster with many bodies on a software driver. Bodies that
-    /// are left out throw no shadows.
+    /// are left out throw no shadows. A blurred picture then also shows a clump of a few samples as one ball.
     pub hides: bool,
     /// Index of the body that is picked, if any.
     pub picked: Option<u32>,
@@ -261,6 +261,8 @@ pub struct Renderer {
     lines: wgpu::Buffer,
     shadow_map: wgpu::Texture,
     shadow_sampler: wgpu::Sampler,
+    /// Sampler of colours between the samples of a blurred picture.
+    between: wgpu::Sampler,
     targets: Option<Targets>,
     output: wgpu::TextureFormat,
     sphere_count: u32,
@@ -315,7 +317,7 @@ pub struct Renderer {
     has_moved: bool,
 }
 
-/// Textures of a picture, with a texel for each sample; `farthest` has one for each tile.
+/// Textures of a picture, with a texel for each sample; `farthest` has one for each tile, and `encoded` may have only one.
 struct Targets {
     size: [u32; 2],
     things: wgpu::Texture,
@@ -323,6 +325,7 @@ struct Targets {
     farthest: wgpu::Texture,
     occlusion: wgpu::Texture,
     colour: wgpu::Texture,
+    encoded: wgpu::Texture,
 }
 
 /// `Survey` in `shaders/render/survey.wgsl`.
@@ -464,6 +467,12 @@ impl Renderer {
                 mag_filter: wgpu::FilterMode::Linear,
                 min_filter: wgpu::FilterMode::Linear,
                 compare: Some(wgpu::CompareFunction::LessEqual),
+                ..Default::default()
+            }),
+            between: device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("between"),
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
                 ..Default::default()
             }),
             targets: None,
@@ -772,7 +781,7 @@ impl Renderer {
         let mut made_of = Xxh3::new();
         self.upload_looks(look, &mut made_of);
         let samples = look.samples(size);
-        self.provide_targets(size, samples)?;
+        self.provide_targets(size, samples, look)?;
         if self.shadow_map.width() != look.shadow_size() {
             self.shadow_map = shadow_map(&self.context.device, look.shadow_size());
             (self.drawn, self.lit) = (None, None);
@@ -960,7 +969,7 @@ impl Renderer {
         }
     }
 
-    fn provide_targets(&mut self, size: [u32; 2], samples: [u32; 2]) -> Result<()> {
+    fn provide_targets(&mut self, size: [u32; 2], samples: [u32; 2], look: &Look) -> Result<()> {
         let most = self.context.device.limits().max_texture_dimension_2d;
         if samples.iter().any(|&side| side == 0 || side > most) {
             return Err(Error::PictureSize {
@@ -970,7 +979,16 @@ impl Renderer {
                 adapter: self.context.adapter.clone(),
             });
         }
-        if self.targets.as_ref().is_some_and(|t| t.size == samples) {
+        // Only blurred pictures use it.
+        let encoded = match look.is_blurred() {
+            true => samples,
+            false => [1; 2],
+        };
+        let suits = |targets: &Targets| {
+            targets.size == samples
+                && [targets.encoded.width(), targets.encoded.height()] == encoded
+        };
+        if self.targets.as_ref().is_some_and(suits) {
             return Ok(());
         }
         let device = &self.context.device;
@@ -984,6 +1002,7 @@ impl Renderer {
             farthest: texture(device, "farthest", FARTHEST, tiles, none),
             occlusion: texture(device, "occlusion", OCCLUSION, samples, none),
             colour: texture(device, "samples", COLOUR, samples, none),
+            encoded: texture(device, "encoded_samples", ENCODED, encoded, none),
         });
         Ok(())
     }
@@ -1041,6 +1060,7 @@ impl Renderer {
             "edges" => Some(self.edge_buffer.as_entire_binding()),
             "wall_looks" => Some(self.look_buffer.as_entire_binding()),
             "shadow_sampler" => Some(wgpu::BindingResource::Sampler(&self.shadow_sampler)),
+            "between" => Some(wgpu::BindingResource::Sampler(&self.between)),
             _ => {
                 let hidden = self.hidden.as_ref().and_then(|own| own.by_name(name));
                 Some(hidden.or(self.source.by_name(name))?.as_entire_binding())
@@ -1060,12 +1080,21 @@ impl Renderer {
     ) {
         let targets = self.targets.as_ref().expect("targets were provided");
         let whole = |texture: &wgpu::Texture| texture.create_view(&Default::default());
-        let [things, depths, farthest, occlusion, samples, shadow_map] = [
+        let [
+            things,
+            depths,
+            farthest,
+            occlusion,
+            samples,
+            encoded,
+            shadow_map,
+        ] = [
             &targets.things,
             &targets.depths,
             &targets.farthest,
             &targets.occlusion,
             &targets.colour,
+            &targets.encoded,
             &self.shadow_map,
         ]
         .map(whole);
@@ -1076,6 +1105,7 @@ impl Renderer {
                 "farthest" => &farthest,
                 "occlusion" => &occlusion,
                 "samples" => &samples,
+                "encoded_samples" => &encoded,
                 "shadow_map" => &shadow_map,
                 _ => return self.by_name(name),
             };
@@ -1139,9 +1169,21 @@ impl Renderer {
             compute.dispatch_workgroups(x, y, z);
         };
         let programs = &self.programs;
-        let resolve = [(&programs.resolve, Draw::Each(3, 1))];
+        let everywhere = |program| [(program, Draw::Each(3, 1))];
+        let resolve = |encoder: &mut wgpu::CommandEncoder| {
+            let to_target = match look.is_blurred() {
+                true => &programs.resolve_between,
+                false => &programs.resolve,
+            };
+            pass(
+                encoder,
+                "resolve",
+                Onto::new(target),
+                &everywhere(to_target),
+            );
+        };
         if known == Known::Samples {
-            return pass(encoder, "resolve", Onto::new(target), &resolve);
+            return resolve(encoder);
         }
         let balls = match look.lines {
             Some(Lines::Contacts) => 0,
@@ -1198,7 +1240,6 @@ impl Renderer {
             list(encoder, hidden, &programs.hidden_now);
             pass(encoder, "visible", onto_things(None), &[seen_balls()]);
         }
-        let everywhere = |program| [(program, Draw::Each(3, 1))];
         if look.occlusion_samples > 0 {
             let parts = everywhere(&programs.occlusion);
             pass(encoder, "occlusion", Onto::new(&occlusion), &parts);
@@ -1246,7 +1287,11 @@ impl Renderer {
                 &[(&programs.lines, Draw::Each(4, lines))],
             );
         }
-        pass(encoder, "resolve", Onto::new(target), &resolve);
+        if look.is_blurred() {
+            let parts = everywhere(&programs.resolve_samples);
+            pass(encoder, "encode", Onto::new(&encoded), &parts);
+        }
+        resolve(encoder);
     }
 }
 

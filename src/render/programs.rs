@@ -17,6 +17,8 @@ pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
 pub(super) const FARTHEST: TextureFormat = TextureFormat::R32Uint;
 /// Format of the texture with the linear colour of each sample.
 pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
+/// Format of the texture with the colour of each sample as a display wants it.
+pub(super) const ENCODED: TextureFormat = TextureFormat::Rgba8Unorm;
 
 /// Function from the name of a variable in a shader to its buffer, texture or sampler.
 pub(super) type Resources<'a> = dyn Fn(&str) -> Option<wgpu::BindingResource<'a>> + 'a;
@@ -58,6 +60,8 @@ pub(super) struct Programs {
     pub water: Program,
     pub lines: Program,
     pub resolve: Program,
+    pub resolve_samples: Program,
+    pub resolve_between: Program,
 }
 
 /// A shader with naga's description of it.
@@ -119,6 +123,7 @@ impl Programs {
             ..line
         };
         let (glass, hidden) = (shader("glass")?, shader("hidden")?);
+        let resolve = shader("resolve")?;
         // All balls are one draw of three corners each, not an instance each.
         let (things, casts) = (each(strip), each(shadows));
         Ok(Programs {
@@ -184,9 +189,19 @@ impl Programs {
                 },
             )?,
             lines: shader("lines")?.program(context, ["lines_end", "lines_at"], line)?,
-            resolve: shader("resolve")?.program(
+            resolve: resolve.program(
                 context,
                 ["resolve_everywhere", "resolve_at"],
+                whole(output),
+            )?,
+            resolve_samples: resolve.program(
+                context,
+                ["resolve_everywhere", "resolve_sample_at"],
+                whole(ENCODED),
+            )?,
+            resolve_between: resolve.program(
+                context,
+                ["resolve_everywhere", "resolve_between_at"],
                 whole(output),
             )?,
         })

@@ -63,6 +63,8 @@ shared_structs! {
         pub plane_count: u32,
         /// Simulated time, s.
         pub time: f32,
+        /// Radius below which a ball is drawn in place of a clump, over its distance from the camera; 0 to draw all clumps.
+        pub stand_in: f32,
         /// The value of the first colour of the map.
         pub bottom: f32,
         /// Factor from the cubed radius of a sphere to its weight in a survey, 1/m³.
@@ -93,6 +95,9 @@ const TO_LIGHT: DVec3 = DVec3::new(0.35, 0.85, 0.4);
 
 /// Largest half side of the shadow map's box, over the distance from the camera to its target.
 const SHADOW_REACH: f64 = 2.0;
+
+/// Largest diameter of a ball that is drawn in place of a clump, samples.
+const STAND_IN: f64 = 4.0;
 
 impl View {
     /// The parameters of a picture of `size` samples, with a shadow map of `shadow_size` texels along each side.
@@ -165,6 +170,10 @@ impl View {
             size: Vec2::new(width as f32, height as f32),
             plane_count,
             time,
+            stand_in: match look.hides && look.is_blurred() {
+                true => (STAND_IN * slope / height) as f32,
+                false => 0.0,
+            },
             bottom,
             survey_weight,
             zenith: camera.zenith.as_vec3(),

@@ -1002,6 +1002,62 @@ fn bodies_that_come_in_are_not_hidden() {
     assert!(there > 20, "{there} of 41 are seen");
 }
 
+/// A blurred picture that hides bodies shows one ball for each clump of a few samples, which looks as the clump does.
+#[test]
+fn a_blurred_picture_shows_one_ball_for_a_small_clump() {
+    let cubes = BLOCK
+        .replace(r#""pair": { "spheres": [ { "center": [-0.02, 0, 0], "radius": 0.05 }, { "center": [0.02, 0, 0], "radius": 0.05 } ],"#,
+                 r#""pair": { "cube": { "n": 2, "radius": 0.025 },"#);
+    let simulation = on_cpu(&cubes);
+    assert_eq!(simulation.sphere_count(), 8 * simulation.body_count());
+    let blurred = Look {
+        supersampling: 1,
+        sharpness: 0.5,
+        occlusion_samples: 0,
+        ..Look::default()
+    };
+    let hiding = Look {
+        hides: true,
+        ..blurred
+    };
+    let seen = |look: &Look, distance: f64| {
+        let camera = Camera {
+            target: DVec3::new(0.0, 0.3, 0.0),
+            distance,
+            ..Camera::default()
+        };
+        let mut renderer = renderer(&simulation);
+        renderer.update_for(&simulation, look).unwrap();
+        renderer.survey(look).unwrap();
+        let picture = renderer.picture(SIZE, &camera, look, &[]).unwrap();
+        let things = renderer.layers().unwrap().unwrap().things;
+        let number = |thing| match thing {
+            Thing::Sphere(number) => Some(number),
+            _ => None,
+        };
+        let spheres: Vec<u32> = things.into_iter().filter_map(number).collect();
+        (picture, spheres)
+    };
+    let is_first = |&number: &u32| number % 8 == 0;
+
+    let (expected, clumps) = seen(&blurred, 6.0);
+    let (found, balls) = seen(&hiding, 6.0);
+    assert!(!clumps.iter().all(is_first));
+    assert!(balls.iter().all(is_first));
+    let ratio = balls.len() as f64 / clumps.len() as f64;
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    let difference = difference(&expected, &found);
+    assert!(difference < 0.05, "{difference}");
+
+    // From near, they are shown as they are; so they are in a picture that is not blurred.
+    assert!(!seen(&hiding, 1.0).1.iter().all(is_first));
+    let sharp = Look {
+        sharpness: 1.0,
+        ..hiding
+    };
+    assert!(!seen(&sharp, 6.0).1.iter().all(is_first));
+}
+
 #[test]
 fn bodies_that_others_hide_are_left_out_and_no_others() {
     let mut simulation = on_cpu(BLOCK);
