@@ -217,7 +217,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut watch = Watch::new(&simulation, super::log::elapsed);
     if resumed.is_some() {
         // What there was to say of the state that the run goes on from has been said.
-        watch.look(&simulation.snapshot()?);
+        watch.look_at(&mut simulation)?;
     }
     let mut ending = Ending::of(&scene);
     let mut others: Vec<&mut dyn Observer> = vec![&mut watch, &mut beat];
@@ -256,8 +256,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if outcome.is_ok() {
         let samples = simulation.take_samples();
         outputs.add(&simulation, &samples)?;
-        let last = simulation.snapshot()?;
-        watch.look(&last).iter().for_each(terminal::warn);
+        let warnings = watch.look_at(&mut simulation)?;
+        warnings.iter().for_each(terminal::warn);
     }
     let stopped = match outcome {
         Ok(flow) => flow.is_break() && reached.is_none() && simulation.steps() < steps,

@@ -14,7 +14,7 @@ pub(crate) mod heat;
 pub(crate) mod packing;
 pub(crate) mod pull;
 pub mod quantity;
-mod shared;
+pub(crate) mod shared;
 pub(crate) mod stage;
 pub mod view;
 pub mod wall;
@@ -459,10 +459,10 @@ impl Model {
 
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
+        let mut count = 0;
         self.bodies
-            .iter()
-            .map(|body| self.shapes[body.shape].spheres.len())
-            .sum()
+            .visit(|body| count += self.shapes[body.shape].spheres.len());
+        count
     }
 
     /// Whether anything acts on bodies besides contacts and gravity, so that the pass `forces` runs.
@@ -558,7 +558,7 @@ impl Model {
         if !stages.list.is_empty() {
             let _ = write!(hash, "{:?}", stages.list);
         }
-        for body in bodies {
+        bodies.visit(|body| {
             let ModelBody {
                 shape,
                 position,
@@ -580,7 +580,7 @@ impl Model {
                     hash.0.update(&number.to_le_bytes());
                 }
             }
-        }
+        });
         if let Some(ContactHistory {
             size,
             ends,

@@ -88,8 +88,12 @@ impl Until {
         let speed = match self {
             Until::SpeedBelow(speed) => speed,
             Until::KineticEnergyBelow(energy) => {
-                let moving = model.bodies.iter().filter(|body| !body.fixed);
-                let mass: f64 = moving.map(|body| model.shapes[body.shape].mass).sum();
+                let mut mass = 0.0;
+                model.bodies.visit(|body| {
+                    if !body.fixed {
+                        mass += model.shapes[body.shape].mass;
+                    }
+                });
                 (2.0 * energy / mass).sqrt()
             }
             Until::Touched(_) => return 0.0,

@@ -179,11 +179,19 @@ struct Writer {
 struct Job {
     state: State,
     steps: u64,
-    /// Spheres times steps a second, if a row of statistics is due.
-    row: Option<f64>,
+    /// The row of statistics that is due, if one is.
+    row: Option<DueRow>,
     files: bool,
     checkpoint: Option<Due>,
     measures: bool,
+}
+
+/// A row of statistics that is due.
+enum DueRow {
+    /// To be summed up, after so many spheres times steps a second.
+    Now(f64),
+    /// Those who have the state have summed it up.
+    Summed(Statistics),
 }
 
 /// A checkpoint that is due.
@@ -392,7 +400,10 @@ impl RunFolder {
             }
             // A device that is lost while the last state is read is one that is lost before the end.
             let outcome = simulation.run(steps, &mut observers).and_then(|flow| {
-                simulation.fetch_carried()?;
+                // Not of a cluster: it ends where it loses a rank.
+                if !simulation.is_spread() {
+                    simulation.fetch_carried()?;
+                }
                 Ok(flow)
             });
             let lost = match outcome {
@@ -490,10 +501,23 @@ impl RunFolder {
             true => Some(self.checkpoint(simulation)?),
             false => None,
         };
-        let reads = row.is_some() || files || measures || !simulation.model().bonds.is_empty();
-        let state = match checkpoint {
-            Some(Due::Written(_)) if !reads => State::default(),
-            _ => simulation.fetch_carried()?.state.clone(),
+        let sums = row.is_some() && simulation.is_in_parts();
+        let row = match row {
+            Some(rate) if sums => {
+                let totals = simulation.totals()?;
+                let whole = simulation.fetched();
+                Some(DueRow::Summed(Statistics::of(&whole, &totals, rate)))
+            }
+            row => row.map(DueRow::Now),
+        };
+        let reads = matches!(row, Some(DueRow::Now(_)))
+            || files
+            || measures
+            || matches!(checkpoint, Some(Due::Now))
+            || !simulation.model().bonds.is_empty();
+        let state = match reads {
+            false => State::default(),
+            true => simulation.fetch_carried()?.state.clone(),
         };
         let job = Job {
             state,
@@ -800,11 +824,13 @@ impl Files {
             state: &job.state,
             steps: job.steps,
         };
-        if let Some(rate) = job.row {
+        if let Some(row) = &job.row {
             let path = self.path.join(RunFolder::STATISTICS);
-            Statistics::new(&snapshot, rate)
-                .write(&mut self.statistics)
-                .map_err(|error| Error::unwritten(&path, &error))?;
+            let written = match row {
+                DueRow::Now(rate) => Statistics::new(&snapshot, *rate).write(&mut self.statistics),
+                DueRow::Summed(row) => row.write(&mut self.statistics),
+            };
+            written.map_err(|error| Error::unwritten(&path, &error))?;
         }
         if let Some(broken) = &mut self.broken {
             broken.write(&snapshot)?;

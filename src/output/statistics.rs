@@ -3,9 +3,8 @@ use std::io::{self, Write};
 use crate::model::Model;
 use crate::model::flow::{Amount, Flow};
 use crate::model::wall::Wall;
-use crate::simulation::Seen;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::Load;
+use crate::simulation::totals::Totals;
 
 /// Prefixes of the columns of walls and the like: the names that the scene gives, or else the kind and the number.
 struct Names(Vec<String>);
@@ -148,8 +147,14 @@ impl Statistics {
     /// Sums up a snapshot; `rate` is how fast the steps before it were taken, spheres times steps a
     /// second.
     pub fn new(snapshot: &Snapshot, rate: f64) -> Statistics {
-        let energy = snapshot.energy();
-        let summary = snapshot.summary();
+        Statistics::of(snapshot, &snapshot.totals(), rate)
+    }
+
+    /// Sums up a state, whose elements may be elsewhere, with its totals.
+    pub(super) fn of(snapshot: &Snapshot, totals: &Totals, rate: f64) -> Statistics {
+        let Totals {
+            summary, energy, ..
+        } = totals;
         let mut values = vec![
             snapshot.steps as f64,
             snapshot.time(),
@@ -162,9 +167,9 @@ impl Statistics {
             energy.drag,
             energy.work,
             summary.contacts as f64,
-            snapshot.coordination(),
+            totals.coordination,
             summary.asleep as f64,
-            snapshot.largest_overlap_fraction(),
+            totals.largest_overlap_fraction,
             summary.max_overlap_fraction,
             rate,
         ];
@@ -181,8 +186,8 @@ impl Statistics {
             values.extend(of_stress.map(|[row, column]| now.stress[row][column]));
             values.push(now.work);
         }
-        let loads = snapshot.wall_loads();
-        let loads = loads.iter().zip(snapshot.wall_work());
+        let loads = &totals.wall_loads;
+        let loads = loads.iter().zip(snapshot.wall_work_under(loads));
         for (wall, (load, done)) in model.walls.iter().zip(loads) {
             values.extend(load.force.to_array());
             values.extend(load.torque.to_array());
@@ -194,11 +199,11 @@ impl Statistics {
         let traffic = &state.traffic;
         let come_and_gone = traffic.inlets.iter().chain(&traffic.outlets);
         values.extend(come_and_gone.chain(&traffic.broken).flat_map(of));
-        for (probe, passed) in model.flow.probes.iter().zip(&traffic.passed) {
+        let seen = totals.seen.iter().zip(&traffic.passed);
+        for (probe, (seen, passed)) in model.flow.probes.iter().zip(seen) {
             if probe.region.is_face() {
                 values.extend([&passed.forward, &passed.backward].into_iter().flat_map(of));
             } else {
-                let seen = Seen::new(&probe.region, model, state);
                 values.extend([seen.bodies as f64, seen.mass]);
                 values.extend(seen.velocity);
             }
@@ -211,12 +216,7 @@ impl Statistics {
         let worn = model.walls.iter().zip(&state.traffic.worn);
         let worn = worn.filter(|(wall, _)| wall.wear.is_some());
         values.extend(worn.map(|(_, volumes)| volumes.iter().sum::<f64>()));
-        for (id, _) in &model.held {
-            let place = state.identities.binary_search_by_key(id, |body| body.id);
-            let load = place.map_or_else(
-                |_| Load::default(),
-                |place| state.load(&state.bodies[place]),
-            );
+        for load in &totals.held {
             values.extend(load.force.as_dvec3().to_array());
             values.extend(load.torque.as_dvec3().to_array());
         }

@@ -262,22 +262,19 @@ impl RunSummary {
     /// # Errors
     /// If the device is lost.
     pub fn new(simulation: &mut Simulation, from: u64, wall: Duration) -> Result<RunSummary> {
-        let summary = simulation.summary()?;
-        let energy = simulation.energy()?;
-        let coordination = simulation.coordination()?;
-        let contacts = simulation.contacts()?;
-        let overlaps = contacts.clone().map(|contact| contact.overlap_fraction);
-        let overlaps = Histogram::new(overlaps, BINS);
-        let forces = Histogram::new(contacts.map(|contact| contact.force.length()), BINS);
+        let totals = simulation.totals()?;
+        let (summary, energy) = (&totals.summary, totals.energy);
+        let [overlaps, forces] = simulation.histograms(BINS)?;
         let (inlets, outlets, probes) = flow_reports(simulation)?;
-        let snapshot = simulation.snapshot()?;
-        let loads = snapshot.wall_loads();
-        let walls = snapshot.walls().zip(loads).map(|(wall, load)| WallReport {
-            name: wall.name,
-            force: load.force.to_array(),
-            torque: load.torque.to_array(),
-            position: wall.moving.pose.position.to_array(),
-        });
+        let walls = simulation.walls()?.into_iter();
+        let walls = walls
+            .zip(&totals.wall_loads)
+            .map(|(wall, load)| WallReport {
+                name: wall.name,
+                force: load.force.to_array(),
+                torque: load.torque.to_array(),
+                position: wall.moving.pose.position.to_array(),
+            });
         let walls = walls.collect();
         let [count, broken] = simulation.on_host().count_bonds();
         let model = simulation.model();
@@ -307,7 +304,7 @@ impl RunSummary {
             kinetic_energy_j: summary.kinetic_energy,
             max_overlap_fraction: summary.max_overlap_fraction,
             contacts: summary.contacts,
-            coordination,
+            coordination: totals.coordination,
             asleep: summary.asleep,
             energy: energy.into(),
             bonds,

@@ -65,11 +65,11 @@ pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
 /// Centre of the box around the bodies at the start, m, and how far it reaches from there.
 fn surroundings(model: &Model) -> (DVec3, f64) {
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    for body in &model.bodies {
+    model.bodies.visit(|body| {
         let reach = DVec3::splat(model.shapes[body.shape].bounding_radius());
         min = min.min(body.position - reach);
         max = max.max(body.position + reach);
-    }
+    });
     for corner in model.flow.corners() {
         (min, max) = (min.min(corner), max.max(corner));
     }

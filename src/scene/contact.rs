@@ -82,10 +82,13 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
         model.materials.len(),
         &model.shapes,
         &model.walls,
-        &model.bodies,
+        &|act| model.bodies.visit(act),
         model.gravity,
     );
-    let of_bonds = bond::time_step(&model.bonds, &model.bodies, &model.shapes);
+    let of_bonds = match model.bonds.is_empty() {
+        true => None,
+        false => bond::time_step(&model.bonds, &model.bodies, &model.shapes),
+    };
     let of_bonds = of_bonds.map(|(seconds, _)| bond::STABLE_STEPS * seconds);
     let of_contacts = encounters.limits(&model.contact, &model.pairs);
     let both = of_contacts
@@ -407,13 +410,16 @@ struct Stiffest {
     time: f64,
 }
 
+/// Calls a function with each body.
+pub(super) type Each<'a> = &'a dyn Fn(&mut dyn FnMut(&ModelBody));
+
 impl Encounters {
     pub(super) fn new(
         materials: &[&format::Material],
         rigid: Vec<bool>,
         shapes: &[Clump],
         walls: &[Wall],
-        bodies: &[ModelBody],
+        bodies: Each,
         gravity: DVec3,
     ) -> Self {
         let mut encounters = Self::among(materials.len(), shapes, walls, bodies, gravity);
@@ -433,7 +439,7 @@ impl Encounters {
         materials: usize,
         shapes: &[Clump],
         walls: &[Wall],
-        bodies: &[ModelBody],
+        bodies: Each,
         gravity: DVec3,
     ) -> Self {
         let mut moving = vec![0; shapes.len()];
@@ -443,7 +449,9 @@ impl Encounters {
             obstacles[wall.material].wall = true;
         }
         let mut used = vec![false; shapes.len()];
-        for body in bodies {
+        let mut spin: f64 = 0.0;
+        bodies(&mut |body| {
+            spin = spin.max(body.angular_velocity.length());
             used[body.shape] = true;
             let shape = &shapes[body.shape];
             if body.fixed {
@@ -454,7 +462,7 @@ impl Encounters {
             } else {
                 moving[body.shape] += 1;
             }
-        }
+        });
         for (shape, _) in shapes.iter().zip(&used).filter(|(_, used)| **used) {
             for (sphere, material) in shape.spheres.iter().zip(&shape.materials) {
                 radii[*material] = radii[*material].min(sphere.radius);
@@ -487,10 +495,7 @@ impl Encounters {
             materials,
             list: encounters(&kinds, &obstacles),
             speed: closing_speed(shapes, walls, bodies, gravity),
-            spin: bodies
-                .iter()
-                .map(|body| body.angular_velocity.length())
-                .fold(0.0, f64::max),
+            spin,
             rigid: vec![true; materials],
             rayleigh: None,
             radii,
@@ -1101,7 +1106,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
 /// the fastest speed of a wall; fixed bodies are at rest. h is how deep a body can fall: straight down onto
 /// the first plane or, where there is none, to the lowest point of the other walls, or from the highest
 /// body to the lowest.
-fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: &[ModelBody], gravity: DVec3) -> f64 {
+fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: Each, gravity: DVec3) -> f64 {
     let bounds: Vec<f64> = shapes.iter().map(Clump::bounding_radius).collect();
     let mut slowest = DVec3::INFINITY;
     let mut fastest = DVec3::NEG_INFINITY;
@@ -1109,7 +1114,7 @@ fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: &[ModelBody], gravity
     if !walls.is_empty() {
         (slowest, fastest) = (DVec3::ZERO, DVec3::ZERO);
     }
-    for body in bodies {
+    bodies(&mut |body| {
         slowest = slowest.min(body.velocity);
         fastest = fastest.max(body.velocity);
         let speed = body.angular_velocity.length() * bounds[body.shape];
@@ -1118,7 +1123,7 @@ fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: &[ModelBody], gravity
         } else if speed > surface[1] {
             surface[1] = speed;
         }
-    }
+    });
     let of_walls = walls.iter().map(Wall::top_speed).fold(0.0, f64::max);
     let initial =
         (fastest - slowest).max(DVec3::ZERO).length() + surface[0] + surface[1] + of_walls;
@@ -1130,7 +1135,7 @@ fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: &[ModelBody], gravity
     (initial * initial + 2.0 * strength * fall).sqrt()
 }
 
-fn depth_of_fall(walls: &[Wall], bodies: &[ModelBody], down: DVec3) -> f64 {
+fn depth_of_fall(walls: &[Wall], bodies: Each, down: DVec3) -> f64 {
     let planes = walls
         .iter()
         .filter_map(|wall| Some((wall.pose.position, wall.plane_normal()?)));
@@ -1143,7 +1148,7 @@ fn depth_of_fall(walls: &[Wall], bodies: &[ModelBody], down: DVec3) -> f64 {
         .fold(f64::NEG_INFINITY, f64::max);
     let mut onto_wall = 0.0f64;
     let (mut highest, mut lowest) = (f64::INFINITY, f64::NEG_INFINITY);
-    for body in bodies {
+    bodies(&mut |body| {
         let depth = body.position.dot(down);
         lowest = lowest.max(depth);
         if !body.fixed {
@@ -1159,6 +1164,6 @@ fn depth_of_fall(walls: &[Wall], bodies: &[ModelBody], down: DVec3) -> f64 {
             };
             onto_wall = onto_wall.max(first);
         }
-    }
+    });
     onto_wall.max(lowest - highest)
 }

@@ -261,7 +261,9 @@ struct Placed<'a> {
     name: &'static str,
     field: Option<Field>,
     start: u64,
+    /// Its bytes, if the snapshot has them, and how many it has in any case.
     bytes: Cow<'a, [u8]>,
+    length: u64,
 }
 
 impl Outline<'_> {
@@ -287,11 +289,13 @@ impl Outline<'_> {
             field: Some(field),
             start: 0,
             bytes: Cow::Borrowed(state.bytes(field)),
+            length: state.size_of(field) as u64,
         });
         let other = |name, bytes: Vec<u8>| Placed {
             name,
             field: None,
             start: 0,
+            length: bytes.len() as u64,
             bytes: Cow::Owned(bytes),
         };
         let others = [
@@ -329,7 +333,7 @@ impl Outline<'_> {
                 .iter()
                 .map(|section| Section {
                     name: section.name.to_owned(),
-                    bytes: section.bytes.len() as u64,
+                    bytes: section.length,
                 })
                 .collect(),
         };
@@ -341,7 +345,7 @@ impl Outline<'_> {
         let mut end = head.len() as u64;
         for section in &mut sections {
             section.start = end.next_multiple_of(ALIGNMENT as u64);
-            end = section.start + section.bytes.len() as u64;
+            end = section.start + section.length;
         }
         Outline {
             head,

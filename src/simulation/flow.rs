@@ -282,18 +282,29 @@ impl Seen {
     #[doc(hidden)]
     pub fn new(region: &Region, model: &Model, state: &State) -> Seen {
         let mut seen = Seen::default();
-        let mut momentum = DVec3::ZERO;
-        for (body, identity) in state.bodies.iter().zip(&state.identities) {
-            if !identity.fixed && region.holds(state.position(body)) {
+        seen.add(region, model, state);
+        seen.mean()
+    }
+
+    /// Adds the bodies of a part of a state; `velocity` is their momentum, kg m/s, until [`Seen::mean`].
+    pub(super) fn add(&mut self, region: &Region, model: &Model, part: &State) {
+        let mut momentum = DVec3::from(self.velocity);
+        for (body, identity) in part.bodies.iter().zip(&part.identities) {
+            if !identity.fixed && region.holds(part.position(body)) {
                 let mass = model.shapes[identity.shape].mass;
-                seen.bodies += 1;
-                seen.mass += mass;
+                self.bodies += 1;
+                self.mass += mass;
                 momentum += mass * body.velocity.as_dvec3();
             }
         }
-        if seen.bodies > 0 {
-            seen.velocity = (momentum / seen.mass).to_array();
+        self.velocity = momentum.to_array();
+    }
+
+    /// The reading after all parts have been added.
+    pub(super) fn mean(mut self) -> Seen {
+        if self.bodies > 0 {
+            self.velocity = (DVec3::from(self.velocity) / self.mass).to_array();
         }
-        seen
+        self
     }
 }

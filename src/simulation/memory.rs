@@ -20,18 +20,19 @@ pub(crate) const PREPARED: u64 = 300;
 pub(crate) const FEW: u64 = 100_000;
 
 /// Approximate bytes that the CPU engine needs for a model.
-fn needed(model: &Model) -> u64 {
+fn needed(model: &Model, spheres: u64) -> u64 {
     let sphere = SPHERE + HISTORY * u64::from(history_size(model));
-    BODY * model.bodies.len() as u64 + sphere * model.sphere_count() as u64
+    BODY * model.bodies.len() as u64 + sphere * spheres
 }
 
-/// Refuses a model that needs more memory in the CPU engine than this machine has.
-pub(super) fn check(model: &Model) -> Result<()> {
+/// Refuses a model that needs more memory in the CPU engine than this machine has, which steps so many parts of so many that are
+/// alike.
+pub(super) fn check(model: &Model, [here, parts]: [usize; 2]) -> Result<()> {
     let spheres = model.sphere_count() as u64;
     if spheres < FEW {
         return Ok(());
     }
-    let needed = needed(model);
+    let needed = needed(model, spheres) / parts as u64 * here as u64;
     match available() {
         Some(available) if needed > available => Err(Error::NoMemory {
             spheres,

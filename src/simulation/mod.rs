@@ -18,6 +18,7 @@ pub mod snapshot;
 mod stages;
 pub mod summary;
 mod timed;
+pub(crate) mod totals;
 mod tune;
 pub mod watch;
 mod wear;
@@ -25,12 +26,13 @@ mod wear;
 pub use flow::Seen;
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::error::{Error, Result};
-use crate::model::flow::{Probe, Traffic};
+use crate::model::flow::Traffic;
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
 use crate::simulation::network::{Network, NetworkContact};
@@ -227,7 +229,7 @@ impl Simulation {
     #[cfg(feature = "cpu")]
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
         has_room(&model)?;
-        memory::check(&model)?;
+        memory::check(&model, [1, 1])?;
         let engine = CpuEngine::new(&model, threads)?;
         Ok(Self::start(
             State::new(&model),
@@ -249,10 +251,9 @@ impl Simulation {
         threads: Option<usize>,
     ) -> Result<Simulation> {
         has_room(&model)?;
-        memory::check(&model)?;
+        memory::check(&model, [ranks.on_this_machine(), ranks.count()])?;
         model.contact.law.check_on_cpu()?;
-        let state = State::new(&model);
-        let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
+        let (engine, state) = ClusterEngine::new(ranks, threads, clock::system(), &model);
         Ok(Self::start(state, model, engine))
     }
 
@@ -390,12 +391,12 @@ impl Simulation {
 
     /// Number of bodies now.
     pub fn body_count(&self) -> usize {
-        self.state.bodies.len()
+        self.state.params.body_count as usize
     }
 
     /// Number of their spheres.
     pub fn sphere_count(&self) -> usize {
-        self.state.spheres.len()
+        self.state.params.sphere_count as usize
     }
 
     /// Spheres times steps, over all steps taken.
@@ -575,6 +576,7 @@ impl Simulation {
         if bodies.is_empty() {
             return Ok(());
         }
+        self.engine.hold(&mut self.state)?;
         let first = self.body_count();
         self.state.extend(&self.model, bodies);
         let (engine, state) = (&mut self.engine, &self.state);
@@ -694,10 +696,14 @@ impl Simulation {
     /// If the device is lost.
     #[doc(hidden)]
     pub fn probe(&mut self) -> Result<Vec<Seen>> {
-        self.fetch(&[Field::Bodies])?;
-        let probes = self.model.flow.probes.iter();
-        let see = |probe: &Probe| Seen::new(&probe.region, &self.model, &self.state);
-        Ok(probes.map(see).collect())
+        let mut seen = vec![Seen::default(); self.model.flow.probes.len()];
+        self.for_each_part(&[Field::Bodies], |part, _| {
+            for (seen, probe) in seen.iter_mut().zip(&part.model.flow.probes) {
+                seen.add(&probe.region, part.model, part.state);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(seen.into_iter().map(Seen::mean).collect())
     }
 
     /// Takes steps and returns the total time of each pass, in the order of [`Pass::ALL`](crate::step::Pass::ALL);
@@ -829,6 +835,9 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn summary(&mut self) -> Result<Summary> {
+        if self.is_in_parts() {
+            return Ok(self.totals()?.summary);
+        }
         pollster::block_on(self.summary_by(Patience::Block))
     }
 
@@ -844,6 +853,9 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn energy(&mut self) -> Result<Energy> {
+        if self.is_in_parts() {
+            return Ok(self.totals()?.energy);
+        }
         self.fetch_contacts()?;
         Ok(self.fetched().energy())
     }
@@ -880,6 +892,9 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn coordination(&mut self) -> Result<f64> {
+        if self.is_in_parts() {
+            return Ok(self.totals()?.coordination);
+        }
         self.fetch(&[Field::SphereLoads])?;
         Ok(self.fetched().coordination())
     }

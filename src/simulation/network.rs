@@ -245,15 +245,25 @@ impl Histogram {
     /// Sorts `values`, none of them negative, into `bins` intervals from 0 to the largest.
     pub fn new(values: impl Iterator<Item = f64> + Clone, bins: usize) -> Histogram {
         let largest = values.clone().fold(0.0, f64::max);
-        let mut counts = vec![0; bins];
-        for value in values {
-            let bin = (value / largest * bins as f64) as usize;
-            counts[bin.min(bins - 1)] += 1;
-        }
+        let mut histogram = Histogram::empty(largest, bins);
+        values.for_each(|value| histogram.add(value));
+        histogram
+    }
+
+    /// One without values, of which the largest will be `largest`.
+    pub(super) fn empty(largest: f64, bins: usize) -> Histogram {
         let edges = (0..=bins).map(|edge| largest * edge as f64 / bins as f64);
         Histogram {
             edges: edges.collect(),
-            counts,
+            counts: vec![0; bins],
         }
+    }
+
+    /// Adds a value.
+    pub(super) fn add(&mut self, value: f64) {
+        let bins = self.counts.len();
+        let largest = self.edges[bins];
+        let bin = (value / largest * bins as f64) as usize;
+        self.counts[bin.min(bins - 1)] += 1;
     }
 }

@@ -10,7 +10,7 @@ use crate::model::wall::{Dynamic, Moving};
 use crate::simulation::Simulation;
 use crate::simulation::network::{Network, NetworkContact, Partner, contacts};
 use crate::simulation::summary::{Energy, Summary};
-use crate::state::layout::Body;
+use crate::state::layout::{Body, SummedLoad};
 use crate::state::{Field, Identity, State, angular_velocity, body_orientation, quantities};
 
 /// The state at the end of a step, with its model: a view, which copies nothing.
@@ -130,6 +130,12 @@ impl<'a> Snapshot<'a> {
         [&FIELDS[..], &quantities::BUFFERS].concat()
     }
 
+    /// The buffers that sums over all bodies and contacts read.
+    pub(crate) fn fields_of_totals() -> Vec<Field> {
+        let more = [Field::DynamicWalls, Field::BodyForces];
+        [&Snapshot::fields()[..], &more].concat()
+    }
+
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
         self.state.earlier + self.steps as f64 * self.model.time_step
@@ -199,26 +205,42 @@ impl<'a> Snapshot<'a> {
 
     /// Loads of contacts on each wall in the last step.
     pub fn wall_loads(self) -> Vec<WallLoad> {
-        let wall_loads = &self.state.wall_loads;
-        let count = self.model.walls.len();
-        // The sums omit bodies that sleep on a wall at rest.
-        let dynamic = self.model.walls.iter().any(|wall| wall.dynamic.is_some());
-        if dynamic || self.model.contact.law.custom().is_some() {
-            let summed = wall_loads[..count].iter().enumerate();
-            return summed
-                .map(|(wall, load)| {
-                    let force = load.force.as_dvec3();
-                    // The engines sum torques about the anchor.
-                    let orientation = self.state.wall(wall).pose.orientation;
-                    let arm = orientation * self.state.anchors[wall];
-                    WallLoad {
-                        force,
-                        torque: load.torque.as_dvec3() + arm.cross(force),
-                    }
-                })
-                .collect();
+        let mut loads = vec![WallLoad::default(); self.model.walls.len()];
+        self.add_wall_loads(&mut loads);
+        self.summed_wall_loads().unwrap_or(loads)
+    }
+
+    /// Loads of contacts on each wall in the last step, if the engines have summed them.
+    pub(super) fn summed_wall_loads(self) -> Option<Vec<WallLoad>> {
+        if !self.sums_wall_loads() {
+            return None;
         }
-        let mut loads = vec![WallLoad::default(); count];
+        let wall_loads = &self.state.wall_loads;
+        let summed = wall_loads[..self.model.walls.len()].iter().enumerate();
+        let load = |(wall, load): (usize, &SummedLoad)| {
+            let force = load.force.as_dvec3();
+            // The engines sum torques about the anchor.
+            let orientation = self.state.wall(wall).pose.orientation;
+            let arm = orientation * self.state.anchors[wall];
+            WallLoad {
+                force,
+                torque: load.torque.as_dvec3() + arm.cross(force),
+            }
+        };
+        Some(summed.map(load).collect())
+    }
+
+    fn sums_wall_loads(&self) -> bool {
+        // The contacts omit what a custom law does, and the sums bodies that sleep on a wall at rest.
+        let dynamic = self.model.walls.iter().any(|wall| wall.dynamic.is_some());
+        dynamic || self.model.contact.law.custom().is_some()
+    }
+
+    /// Adds the loads of the contacts of this part on each wall, if the engines have not summed them.
+    pub(super) fn add_wall_loads(self, loads: &mut [WallLoad]) {
+        if self.sums_wall_loads() || loads.is_empty() {
+            return;
+        }
         for contact in self.contacts() {
             if let Partner::Wall(wall) = contact.partner {
                 let arm = contact.point - self.state.wall(wall as usize).pose.position;
@@ -227,7 +249,6 @@ impl<'a> Snapshot<'a> {
                 load.torque -= self.state.nearest(arm).cross(contact.force) + contact.torque;
             }
         }
-        loads
     }
 
     /// Power (W) of each wall that moves on bodies, and its work since the start (J).
@@ -235,7 +256,12 @@ impl<'a> Snapshot<'a> {
     /// A belt does work along the velocity of its surface. The work of a rigid-body wall is that of the force and
     /// torque on it. Walls at rest do none.
     pub fn wall_work(self) -> Vec<WallWork> {
-        let loads = self.wall_loads().into_iter().zip(self.walls());
+        self.wall_work_under(&self.wall_loads())
+    }
+
+    /// [`Snapshot::wall_work`], with the loads on the walls.
+    pub(crate) fn wall_work_under(self, loads: &[WallLoad]) -> Vec<WallWork> {
+        let loads = loads.iter().zip(self.walls());
         let work = loads.zip(&self.state.wall_loads);
         work.map(|((load, wall), summed)| {
             let moving = wall.moving;
@@ -287,15 +313,35 @@ impl<'a> Snapshot<'a> {
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     pub fn coordination(&self) -> f64 {
-        let State {
-            identities, bodies, ..
-        } = self.state;
-        let (mut contacts, mut count) = (0.0, 0.0);
-        for (_, body) in identities.iter().zip(bodies).filter(|(who, _)| !who.fixed) {
-            contacts += f64::from(self.state.load(body).contacts);
-            count += 1.0;
+        let mut sums = Touching::default();
+        sums.add(self.state);
+        sums.mean()
+    }
+}
+
+/// Contacts of bodies that are not fixed, and the number of these bodies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Touching {
+    contacts: f64,
+    bodies: f64,
+}
+
+impl Touching {
+    /// Adds a part of a state.
+    pub(super) fn add(&mut self, part: &State) {
+        let bodies = part.identities.iter().zip(&part.bodies);
+        for (_, body) in bodies.filter(|(who, _)| !who.fixed) {
+            self.contacts += f64::from(part.load(body).contacts);
+            self.bodies += 1.0;
         }
-        if count > 0.0 { contacts / count } else { 0.0 }
+    }
+
+    /// The coordination number.
+    pub(super) fn mean(self) -> f64 {
+        match self.bodies > 0.0 {
+            true => self.contacts / self.bodies,
+            false => 0.0,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::model::wall::Dynamic;
 use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
-use crate::state::{State, angular_velocity, body_orientation};
+use crate::state::{Dissipated, State, angular_velocity, body_orientation};
 
 /// Sums over the bodies that are not fixed, in `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,10 +33,35 @@ pub struct Summary {
 impl Summary {
     /// Summary of `state`, which belongs to `model`.
     pub fn new(model: &Model, state: &State) -> Summary {
-        let mut kinetic_energy = 0.0;
-        let mut momentum = DVec3::ZERO;
-        let mut angular_momentum = DVec3::ZERO;
-        for (body, start) in state.bodies.iter().zip(&state.identities) {
+        let mut sums = Sums::default();
+        sums.add(model, state, 0);
+        sums.finish(state)
+    }
+}
+
+/// Sums of a [`Summary`] over the parts of a state, which come in order.
+#[derive(Default)]
+pub(super) struct Sums {
+    kinetic_energy: f64,
+    momentum: DVec3,
+    angular_momentum: DVec3,
+    /// A contact of two spheres is counted at both, one with a wall twice.
+    sides: u64,
+    asleep: u64,
+    /// Of all bodies without their drift since the lists were built, on which the outcome does not depend.
+    hash: Xxh3,
+}
+
+impl Sums {
+    /// Adds a part with so many spheres before it.
+    pub(super) fn add(&mut self, model: &Model, part: &State, spheres_before: u32) {
+        for (body, start) in part.bodies.iter().zip(&part.identities) {
+            self.hash.update(bytes_of(&Body {
+                first_sphere: body.first_sphere + spheres_before,
+                displacement_bound: 0.0,
+                ..*body
+            }));
+            self.asleep += u64::from(body.still & ASLEEP != 0);
             if start.fixed {
                 continue;
             }
@@ -44,28 +69,28 @@ impl Summary {
             let velocity = body.velocity.as_dvec3();
             let spin = angular_velocity(body, clump.inertia);
             let body_spin = body_orientation(body).conjugate() * spin;
-            kinetic_energy += 0.5 * clump.mass * velocity.length_squared()
+            self.kinetic_energy += 0.5 * clump.mass * velocity.length_squared()
                 + 0.5 * (clump.inertia * body_spin).dot(body_spin);
-            momentum += clump.mass * velocity;
-            angular_momentum += body.angular_momentum.as_dvec3()
-                + clump.mass * state.position(body).cross(velocity);
+            self.momentum += clump.mass * velocity;
+            self.angular_momentum +=
+                body.angular_momentum.as_dvec3() + clump.mass * part.position(body).cross(velocity);
         }
-        // A contact of two spheres is counted at both, one with a wall once.
         let sides = |load: &SphereLoad| {
             u64::from(load.sphere_contacts()) + 2 * u64::from(load.wall_contacts())
         };
+        self.sides += part.sphere_loads.iter().map(sides).sum::<u64>();
+    }
+
+    /// The summary of the whole state, whose elements may be elsewhere.
+    pub(super) fn finish(self, whole: &State) -> Summary {
         Summary {
-            kinetic_energy,
-            momentum,
-            angular_momentum,
-            max_overlap_fraction: f32::from_bits(state.stats[0].max_overlap_fraction).into(),
-            contacts: state.sphere_loads.iter().map(sides).sum::<u64>() / 2,
-            asleep: state
-                .bodies
-                .iter()
-                .filter(|body| body.still & ASLEEP != 0)
-                .count() as u64,
-            state_hash: hash(state),
+            kinetic_energy: self.kinetic_energy,
+            momentum: self.momentum,
+            angular_momentum: self.angular_momentum,
+            max_overlap_fraction: f32::from_bits(whole.stats[0].max_overlap_fraction).into(),
+            contacts: self.sides / 2,
+            asleep: self.asleep,
+            state_hash: self.hash.digest(),
         }
     }
 }
@@ -98,57 +123,10 @@ pub struct Energy {
 impl Energy {
     /// The energy of `state`, which belongs to `model`.
     pub fn new(model: &Model, state: &State) -> Energy {
-        let mut energy = Energy {
-            kinetic: Summary::new(model, state).kinetic_energy,
-            elastic: contacts(state).fold(0.0, |sum, contact| sum + contact.stored),
-            ..Energy::default()
-        };
-        for (body, start) in state.bodies.iter().zip(&state.identities) {
-            if !start.fixed {
-                let mass = model.shapes[start.shape].mass;
-                let gravity = model.forces.groups[start.group]
-                    .gravity
-                    .unwrap_or(model.gravity);
-                energy.gravitational -= mass * gravity.dot(state.position(body));
-            }
-        }
-        for own in &state.dynamic_walls {
-            let Some(wall) = model.walls.get(own.wall as usize) else {
-                continue;
-            };
-            if let Some(Dynamic::Body(rigid)) = wall.dynamic {
-                let moving = state.wall(own.wall as usize);
-                let mass = rigid.mass.unwrap_or(0.0);
-                let turning = own.body.angular_momentum.as_dvec3();
-                energy.kinetic += 0.5 * mass * moving.velocity.length_squared()
-                    + 0.5 * turning.dot(moving.angular_velocity);
-                energy.gravitational -= mass * model.gravity.dot(moving.pose.position);
-            }
-        }
-        energy.elastic += state.springs().map(|spring| spring.energy).sum::<f64>();
-        energy.elastic += state.bonded().map(|bond| bond.energy).sum::<f64>();
-        let mut dissipated = state.gone;
-        for force in &state.body_forces {
-            dissipated.add_forces(force);
-        }
-        for load in &state.sphere_loads {
-            dissipated.add(load);
-        }
-        for own in &state.body_bonds {
-            dissipated.add_bonds(own);
-        }
-        (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
-        energy.drag = dissipated.drag;
-        energy.bonds = dissipated.bonds;
-        let of_walls = state.wall_loads.iter();
-        let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
-        energy.work = dissipated.work + of_walls.sum::<f64>();
-        if let Some(now) = state.traffic.deformation {
-            // Includes the work since the last look.
-            let steps = state.stats[0].steps.wrapping_sub(state.params.first_step);
-            energy.work += now.work + now.power() * f64::from(steps) * model.time_step;
-        }
-        energy
+        let (mut summary, mut sums) = (Sums::default(), EnergySums::new(state));
+        summary.add(model, state, 0);
+        sums.add(model, state);
+        sums.finish(model, state, summary.kinetic_energy)
     }
 
     /// Present energy, J: kinetic, gravitational and elastic.
@@ -162,14 +140,86 @@ impl Energy {
     }
 }
 
-/// Hash of all bodies without their drift since the lists were built, on which the outcome does not depend.
-fn hash(state: &State) -> u64 {
-    let mut hash = Xxh3::new();
-    for body in &state.bodies {
-        hash.update(bytes_of(&Body {
-            displacement_bound: 0.0,
-            ..*body
-        }));
+/// Sums of an [`Energy`] over the parts of a state, which come in order.
+pub(super) struct EnergySums {
+    gravitational: f64,
+    elastic: f64,
+    dissipated: Dissipated,
+}
+
+impl EnergySums {
+    /// Begins with what is not of bodies that are there.
+    pub(super) fn new(whole: &State) -> EnergySums {
+        EnergySums {
+            gravitational: 0.0,
+            elastic: 0.0,
+            dissipated: whole.gone,
+        }
     }
-    hash.digest()
+
+    /// Adds a part.
+    pub(super) fn add(&mut self, model: &Model, part: &State) {
+        self.elastic = contacts(part).fold(self.elastic, |sum, contact| sum + contact.stored);
+        for (body, start) in part.bodies.iter().zip(&part.identities) {
+            if !start.fixed {
+                let mass = model.shapes[start.shape].mass;
+                let gravity = model.forces.groups[start.group]
+                    .gravity
+                    .unwrap_or(model.gravity);
+                self.gravitational -= mass * gravity.dot(part.position(body));
+            }
+        }
+        for force in &part.body_forces {
+            self.dissipated.add_forces(force);
+        }
+        for load in &part.sphere_loads {
+            self.dissipated.add(load);
+        }
+        for own in &part.body_bonds {
+            self.dissipated.add_bonds(own);
+        }
+    }
+
+    /// The energy of the whole state, whose elements may be elsewhere if it has neither springs nor bonds; `kinetic` is that of its
+    /// bodies, J.
+    pub(super) fn finish(self, model: &Model, whole: &State, kinetic: f64) -> Energy {
+        let EnergySums {
+            gravitational,
+            elastic,
+            dissipated,
+        } = self;
+        let mut energy = Energy {
+            kinetic,
+            gravitational,
+            elastic,
+            ..Energy::default()
+        };
+        for own in &whole.dynamic_walls {
+            let Some(wall) = model.walls.get(own.wall as usize) else {
+                continue;
+            };
+            if let Some(Dynamic::Body(rigid)) = wall.dynamic {
+                let moving = whole.wall(own.wall as usize);
+                let mass = rigid.mass.unwrap_or(0.0);
+                let turning = own.body.angular_momentum.as_dvec3();
+                energy.kinetic += 0.5 * mass * moving.velocity.length_squared()
+                    + 0.5 * turning.dot(moving.angular_velocity);
+                energy.gravitational -= mass * model.gravity.dot(moving.pose.position);
+            }
+        }
+        energy.elastic += whole.springs().map(|spring| spring.energy).sum::<f64>();
+        energy.elastic += whole.bonded().map(|bond| bond.energy).sum::<f64>();
+        (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
+        energy.drag = dissipated.drag;
+        energy.bonds = dissipated.bonds;
+        let of_walls = whole.wall_loads.iter();
+        let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
+        energy.work = dissipated.work + of_walls.sum::<f64>();
+        if let Some(now) = whole.traffic.deformation {
+            // Includes the work since the last look.
+            let steps = whole.stats[0].steps.wrapping_sub(whole.params.first_step);
+            energy.work += now.work + now.power() * f64::from(steps) * model.time_step;
+        }
+        energy
+    }
 }

@@ -218,7 +218,7 @@ impl Simulation {
     #[doc(hidden)]
     pub fn set_pull(&mut self, pull: Option<Pull>) -> Result<()> {
         if let Some(pull) = pull {
-            let count = self.state.bodies.len();
+            let count = self.body_count();
             if pull.body as usize >= count {
                 return Err(Error::NoSuchBody {
                     body: pull.body,
@@ -390,7 +390,7 @@ impl Simulation {
 
     /// [`Simulation::body_at`], asynchronous.
     pub(crate) async fn body_at_by(&mut self, patience: Patience, index: u32) -> Result<BodyState> {
-        let count = self.state.bodies.len();
+        let count = self.body_count();
         if index as usize >= count {
             return Err(Error::NoSuchBody { body: index, count });
         }

@@ -11,7 +11,10 @@ use crate::model::wall::Wall;
 use crate::model::{Law, Model};
 use crate::simulation::Simulation;
 use crate::simulation::observe::Observer;
-use crate::simulation::snapshot::Snapshot;
+use crate::simulation::snapshot::{BodyState, Snapshot};
+use crate::simulation::summary::Energy;
+use crate::simulation::totals::Tally;
+use crate::step::Before;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
 const DEEP: f64 = 0.05;
@@ -80,10 +83,45 @@ impl Watch {
 
     /// Warnings about a state, one sentence each, with advice.
     pub fn look(&mut self, snapshot: &Snapshot) -> Vec<String> {
+        let mut outside = Outside::default();
+        outside.add(snapshot, &Before::default(), self.bounds);
+        let energy = self.weighs(snapshot).then(|| snapshot.energy());
+        self.judge(snapshot, energy, &outside)
+    }
+
+    /// Warnings about the present state, as [`Watch::look`] has them.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn look_at(&mut self, simulation: &mut Simulation) -> Result<Vec<String>> {
+        if !simulation.is_in_parts() {
+            return Ok(self.look(&simulation.snapshot()?));
+        }
+        let weighs = self.weighs(&simulation.fetched());
+        let mut tally = Tally::new(simulation.model(), simulation.on_host());
+        let mut outside = Outside::default();
+        let whole = simulation.for_each_part(&Snapshot::fields_of_totals(), |part, before| {
+            outside.add(part, before, self.bounds);
+            if weighs {
+                tally.add(part, before);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let energy = weighs.then(|| tally.finish(&whole).energy);
+        Ok(self.judge(&whole, energy, &outside))
+    }
+
+    /// What there is to say of a state, whose elements may be elsewhere, with its energy if it [`weighs`](Watch::weighs) that.
+    fn judge(
+        &mut self,
+        whole: &Snapshot,
+        energy: Option<Energy>,
+        outside: &Outside,
+    ) -> Vec<String> {
         [
-            self.overlap(snapshot),
-            self.growth(snapshot),
-            self.outside(snapshot),
+            self.overlap(whole),
+            energy.and_then(|energy| self.growth(whole, energy)),
+            self.outside(whole, outside),
         ]
         .into_iter()
         .flatten()
@@ -110,7 +148,8 @@ impl Watch {
         })
     }
 
-    fn growth(&mut self, snapshot: &Snapshot) -> Option<String> {
+    /// Whether all of the energy is known, and none that comes or goes.
+    fn weighs(&self, snapshot: &Snapshot) -> bool {
         let model = snapshot.model;
         let custom = model.contact.law.custom().is_some();
         let driven = model.walls.iter().any(Wall::is_driven);
@@ -126,17 +165,17 @@ impl Watch {
         });
         let pushed =
             !model.forces.applied.is_empty() || model.forces.water.is_some() || model.deforms();
-        if custom || driven || open || falls_forever || pushed {
-            // Part of the energy is unknown, as is that of bodies that come and go.
-            return None;
-        }
+        !(custom || driven || open || falls_forever || pushed)
+    }
+
+    fn growth(&mut self, snapshot: &Snapshot, energy: Energy) -> Option<String> {
+        let model = snapshot.model;
         // Energy from the hand in the window or from a change of gravity starts a new account.
         let before = self.energy.as_ref().map(|energies| energies.gravity);
         if snapshot.state.params.pulled > 0 || before.is_some_and(|before| before != model.gravity)
         {
             self.energy = None;
         }
-        let energy = snapshot.energy();
         let gone = energy.damping + energy.friction + energy.drag;
         let all = energy.total() + gone;
         let at_work = energy.kinetic + energy.elastic + gone;
@@ -166,18 +205,11 @@ impl Watch {
         })
     }
 
-    fn outside(&mut self, snapshot: &Snapshot) -> Option<String> {
-        let (min, max) = self.bounds;
-        let is_out = |position: DVec3| position.cmplt(min).any() || position.cmpgt(max).any();
-        let state = snapshot.state;
-        let mut out =
-            (0..state.bodies.len()).filter(|body| is_out(state.position(&state.bodies[*body])));
-        let first = out.next()?;
-        let count = 1 + out.count();
-        let said = self.is_worse(2, count as f64);
+    fn outside(&mut self, snapshot: &Snapshot, outside: &Outside) -> Option<String> {
+        let (first, body) = outside.first.as_ref()?;
+        let said = self.is_worse(2, outside.count as f64);
         said.then(|| {
-            let body = snapshot.body(first);
-            let others = match count {
+            let others = match outside.count {
                 1 => String::new(),
                 count => format!(", and {} others,", count - 1),
             };
@@ -199,6 +231,28 @@ impl Watch {
     }
 }
 
+/// Bodies outside of where they belong.
+#[derive(Default)]
+struct Outside {
+    count: usize,
+    /// Index and state of the first.
+    first: Option<(usize, BodyState)>,
+}
+
+impl Outside {
+    /// Adds those of a part of a state.
+    fn add(&mut self, part: &Snapshot, before: &Before, (min, max): (DVec3, DVec3)) {
+        for (index, body) in part.state.bodies.iter().enumerate() {
+            let position = part.state.position(body);
+            if position.cmplt(min).any() || position.cmpgt(max).any() {
+                self.count += 1;
+                let first = || (index + before.bodies as usize, part.body(index));
+                self.first.get_or_insert_with(first);
+            }
+        }
+    }
+}
+
 impl Observer for Watch {
     fn next(&self, _: u64) -> u64 {
         self.at
@@ -207,7 +261,7 @@ impl Observer for Watch {
     fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>> {
         let start = (self.clock)();
         let between = start.saturating_sub(self.since);
-        for sentence in self.look(&simulation.snapshot()?) {
+        for sentence in self.look_at(simulation)? {
             tracing::warn!("{sentence}");
         }
         let pause = PAUSE.max((self.clock)().saturating_sub(start) * SHARE);
@@ -243,12 +297,17 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
     }
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     let mut widest: f64 = 0.0;
-    for body in &model.bodies {
-        let reach = model.shapes[body.shape].bounding_radius();
+    let reaches: Vec<f64> = model
+        .shapes
+        .iter()
+        .map(|shape| shape.bounding_radius())
+        .collect();
+    model.bodies.visit(|body| {
+        let reach = reaches[body.shape];
         widest = widest.max(reach);
         min = min.min(body.position - reach);
         max = max.max(body.position + reach);
-    }
+    });
     for corner in model.flow.corners() {
         (min, max) = (min.min(corner), max.max(corner));
     }
@@ -274,10 +333,12 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
 
 /// Work that lifts each body by its own size, J.
 fn lifted(model: &Model) -> f64 {
-    let bodies = model.bodies.iter().filter(|body| !body.fixed);
-    let each = bodies.map(|body| {
-        let clump = &model.shapes[body.shape];
-        clump.mass * clump.bounding_radius()
+    let mut each = 0.0;
+    model.bodies.visit(|body| {
+        if !body.fixed {
+            let clump = &model.shapes[body.shape];
+            each += clump.mass * clump.bounding_radius();
+        }
     });
-    each.sum::<f64>() * model.gravity.length()
+    each * model.gravity.length()
 }

@@ -160,6 +160,37 @@ macro_rules! buffers {
                 )*
             }
 
+            /// Length of a buffer, bytes, wherever its elements are.
+            pub(crate) fn size_of(&self, field: $Field) -> usize {
+                match field {
+                    $($Field::$Variant => {
+                        let count = Per::$Per.count(&self.params).unwrap_or(self.$buffer.len());
+                        count * size_of::<$Element>()
+                    })*
+                }
+            }
+
+            /// Frees all buffers whose lengths follow from [`Self::params`], which stay as they are.
+            #[cfg(all(feature = "cpu", feature = "gpu"))]
+            fn free_buffers(&mut self) {
+                $(
+                    if Per::$Per != Per::Model {
+                        self.$buffer = Vec::new();
+                    }
+                )*
+            }
+
+            /// A copy of the buffers that the model alone gives their lengths, without anything else.
+            fn buffers_of_model(&self) -> $State {
+                $State {
+                    $($buffer: match Per::$Per {
+                        Per::Model => self.$buffer.clone(),
+                        _ => Vec::new(),
+                    },)*
+                    ..$State::default()
+                }
+            }
+
             /// Takes the elements of bodies and spheres that leave out of the buffers that are carried.
             fn take_out_of_buffers(&mut self, bodies: &[Range<usize>], spheres: &[Range<usize>]) {
                 $(

@@ -1,5 +1,7 @@
 //! A [`State`] from a model.
 
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+use super::Identity;
 use super::State;
 use super::bonds::bonds;
 use super::forces::{actions, groups, waves};
@@ -23,6 +25,72 @@ impl State {
     /// # Panics
     /// If its domain is narrower than [`least_period`](super::least_period) along a periodic axis.
     pub fn new(model: &Model) -> State {
+        let mut state = State::without_bodies(model);
+        state.reserve(model.bodies.len());
+        model.bodies.visit(|body| {
+            let id = state.identities.len() as u64;
+            state.push(model, id, body);
+        });
+        state.fit();
+        state.begin(model);
+        if let Some(history) = &model.history {
+            state.start_with(history);
+        }
+        state
+    }
+
+    /// The start of a simulation of `model` whose bodies are elsewhere: see [`State::free`]. [`State::for_each_part`] makes them.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    /// Returns that, and the state to which it adds bodies.
+    pub(crate) fn without_elements(model: &Model) -> (State, State) {
+        let mut state = State::without_bodies(model);
+        let empty = state.outline();
+        state.identities.reserve_exact(model.bodies.len());
+        model.bodies.visit(|body| {
+            let id = state.identities.len() as u64;
+            state.identities.push(Identity::of(id, body));
+        });
+        state.set_counts(state.identities.len() as u32, model.sphere_count() as u32);
+        state.begin(model);
+        state.stats[0].stale = 1;
+        (state, empty)
+    }
+
+    /// Makes the bodies with which a simulation of `model` starts, `size` of them at a time, in a state that is `empty`: `act` gets each
+    /// part with how many bodies and spheres come before.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn for_each_part(
+        model: &Model,
+        empty: &State,
+        size: usize,
+        mut act: impl FnMut(&State, [u32; 2]),
+    ) {
+        let mut part = empty.outline();
+        let mut before = [0; 2];
+        let mut give = |part: &mut State| {
+            part.fit();
+            act(part, before);
+            before[0] += part.params.body_count;
+            before[1] += part.params.sphere_count;
+            part.identities.clear();
+            part.free();
+            part.set_counts(0, 0);
+        };
+        let mut id = 0;
+        model.bodies.visit(|body| {
+            part.push(model, id, body);
+            id += 1;
+            if part.bodies.len() == size {
+                give(&mut part);
+            }
+        });
+        if !part.bodies.is_empty() {
+            give(&mut part);
+        }
+    }
+
+    /// The start of a simulation of `model` before it has bodies.
+    fn without_bodies(model: &Model) -> State {
         let grid = Grid::new(model);
         let Grid {
             finest,
@@ -45,7 +113,7 @@ impl State {
         });
         let (properties, members) = kinds(model);
         let balls = balls(&properties, &members);
-        let mut state = State {
+        State {
             origin,
             traffic: Traffic::new(model),
             params: Params {
@@ -165,18 +233,16 @@ impl State {
             members,
             balls: balls.unwrap_or_else(|| vec![BallKind::default(); MAX_KINDS]),
             ..State::default()
-        };
-        let new = model.bodies.iter().zip(0..);
-        state.extend(model, new.map(|(body, id)| (id, *body)));
-        state.set_actions(actions(model, &grid));
-        state.set_bonds(bonds(model));
-        if let Some(now) = state.traffic.deformation {
-            state.set_deformation(model, &now, 0);
         }
-        if let Some(history) = &model.history {
-            state.start_with(history);
+    }
+
+    /// Adds what acts on bodies, and the box that deforms: bodies have their places before.
+    fn begin(&mut self, model: &Model) {
+        self.set_actions(actions(model, &Grid::new(model)));
+        self.set_bonds(bonds(model));
+        if let Some(now) = self.traffic.deformation {
+            self.set_deformation(model, &now, 0);
         }
-        state
     }
 }
 

@@ -124,16 +124,18 @@ pub(crate) fn radii(model: &Model) -> (f64, f64) {
         .inlets
         .iter()
         .flat_map(|inlet| &inlet.fill.shapes);
-    let shapes = model
-        .bodies
-        .iter()
-        .map(|body| body.shape)
-        .chain(poured.map(|(shape, _)| *shape))
-        .chain(model.flow.spawn.iter().copied());
-    let spheres = shapes.flat_map(|shape| &model.shapes[shape].spheres);
-    spheres.fold((f64::MAX, 0.0), |(smallest, largest), sphere| {
-        (smallest.min(sphere.radius), largest.max(sphere.radius))
-    })
+    let later = poured.map(|(shape, _)| *shape);
+    let later = later.chain(model.flow.spawn.iter().copied());
+    let (mut smallest, mut largest) = (f64::MAX, 0.0_f64);
+    let mut add = |shape: usize| {
+        for sphere in &model.shapes[shape].spheres {
+            smallest = smallest.min(sphere.radius);
+            largest = largest.max(sphere.radius);
+        }
+    };
+    model.bodies.visit_kinds(|body| add(body.shape));
+    later.for_each(add);
+    (smallest, largest)
 }
 
 /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.

@@ -79,7 +79,11 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
         all.collect()
     };
     let mut kinds = in_groups(&shapes);
-    if model.bodies.iter().any(is_kinematic) {
+    let mut has_kinematic = false;
+    model
+        .bodies
+        .visit_kinds(|body| has_kinematic |= is_kinematic(body));
+    if has_kinematic {
         kinds.extend(in_groups(&driven));
     }
     (kinds, members)

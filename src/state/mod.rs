@@ -41,8 +41,8 @@ use serde::{Deserialize, Serialize};
 use crate::math::grid::FRACTION;
 use crate::math::rotation::Quaternion;
 use crate::model::flow::Traffic;
-use crate::model::nearest_image;
 use crate::model::wall::{self};
+use crate::model::{ModelBody, nearest_image};
 use crate::state::layout::{
     Action, BallKind, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall,
     Facet, Group, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
@@ -165,6 +165,18 @@ pub struct Identity {
     pub fixed: bool,
     /// Index of its group in [`Forces::groups`](crate::model::forces::Forces::groups).
     pub group: usize,
+}
+
+impl Identity {
+    /// That of a body of the model.
+    pub(crate) fn of(id: u64, body: &ModelBody) -> Identity {
+        Identity {
+            id,
+            shape: body.shape,
+            fixed: body.fixed,
+            group: body.group,
+        }
+    }
 }
 
 /// Energy that was dissipated, and work, J.

@@ -28,56 +28,60 @@ impl State {
     #[doc(hidden)]
     pub fn extend(&mut self, model: &Model, bodies: impl IntoIterator<Item = (u64, ModelBody)>) {
         let bodies = bodies.into_iter();
-        let (count, _) = bodies.size_hint();
+        self.reserve(bodies.size_hint().0);
+        for (id, body) in bodies {
+            self.push(model, id, &body);
+        }
+        self.fit();
+    }
+
+    /// Makes room for so many more bodies, as if each had one sphere.
+    pub(super) fn reserve(&mut self, count: usize) {
         self.identities.reserve(count);
         self.bodies.reserve(count);
         self.spheres.reserve(count);
-        for (id, body) in bodies {
-            let clump = &model.shapes[body.shape];
-            let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
-            self.identities.push(Identity {
-                id,
-                shape: body.shape,
-                fixed: body.fixed,
-                group: body.group,
-            });
-            if self.params.forces == 1 {
-                self.body_forces.push(BodyForce {
-                    displacement: self.displacements.get(body.shape).copied().unwrap_or(1.0),
-                    ..BodyForce::default()
-                });
-            }
-            self.push_quantities(model, &body);
-            self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
-                body: index,
-                ..Sphere::default()
-            }));
-            let (cell, offset) = self.cell_of(body.position);
-            let driven = kinematic_kind(model, body.shape, body.group);
-            let (kind, moments) = match is_kinematic(&body) {
-                true if (driven as usize) < self.properties.len() => (driven, DVec3::ONE),
-                _ => (
-                    kind(model, body.shape, body.group, body.fixed),
-                    clump.inertia,
-                ),
-            };
-            let inertia = world_inertia(body.orientation, moments);
-            let reach = f64::from(self.properties[kind as usize].reach);
-            let speed = body.velocity.length() + body.angular_velocity.length() * reach;
-            let fast = speed as f32 * self.params.time_step > self.params.fast_displacement;
-            self.bodies.push(Body {
-                offset,
-                cell,
-                kind,
-                orientation: rotation::orientation(body.orientation),
-                velocity: body.velocity.as_vec3(),
-                first_sphere,
-                angular_momentum: (inertia * body.angular_velocity).as_vec3(),
-                displacement_bound: if fast { -0.0 } else { 0.0 },
-                ..Default::default()
+    }
+
+    /// Adds a body of `model` with its id at the end; the buffers do not [fit](State::fit) then.
+    pub(super) fn push(&mut self, model: &Model, id: u64, body: &ModelBody) {
+        let clump = &model.shapes[body.shape];
+        let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
+        self.identities.push(Identity::of(id, body));
+        if self.params.forces == 1 {
+            self.body_forces.push(BodyForce {
+                displacement: self.displacements.get(body.shape).copied().unwrap_or(1.0),
+                ..BodyForce::default()
             });
         }
-        self.fit();
+        self.push_quantities(model, body);
+        self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
+            body: index,
+            ..Sphere::default()
+        }));
+        let (cell, offset) = self.cell_of(body.position);
+        let driven = kinematic_kind(model, body.shape, body.group);
+        let (kind, moments) = match is_kinematic(body) {
+            true if (driven as usize) < self.properties.len() => (driven, DVec3::ONE),
+            _ => (
+                kind(model, body.shape, body.group, body.fixed),
+                clump.inertia,
+            ),
+        };
+        let inertia = world_inertia(body.orientation, moments);
+        let reach = f64::from(self.properties[kind as usize].reach);
+        let speed = body.velocity.length() + body.angular_velocity.length() * reach;
+        let fast = speed as f32 * self.params.time_step > self.params.fast_displacement;
+        self.bodies.push(Body {
+            offset,
+            cell,
+            kind,
+            orientation: rotation::orientation(body.orientation),
+            velocity: body.velocity.as_vec3(),
+            first_sphere,
+            angular_momentum: (inertia * body.angular_velocity).as_vec3(),
+            displacement_bound: if fast { -0.0 } else { 0.0 },
+            ..Default::default()
+        });
     }
 
     /// The cell of a point (m), and the place in it as [`Body::offset`] has it.
@@ -209,18 +213,74 @@ impl State {
     /// neighbour lists built in the next step. What is added has touched nothing yet.
     pub(crate) fn fit(&mut self) {
         let spheres = self.spheres.len();
-        let params = &mut self.params;
-        params.body_count = self.bodies.len() as u32;
-        params.sphere_count = spheres as u32;
-        params.bucket_count = spheres.next_power_of_two() as u32;
-        params.stripes = spheres.div_ceil(SPHERES_OF_STRIPE as usize).max(1) as u32;
-        params.neighbour_capacity = params.neighbour_capacity.max((NEIGHBOURS * spheres) as u32);
-        params.slice_length = spheres.div_ceil(SLICES as usize).max(LEAST_SLICE) as u32;
+        self.set_counts(self.bodies.len() as u32, spheres as u32);
         // The lists of new spheres are empty.
         let end = self.neighbour_starts.last().copied().unwrap_or(0);
         self.neighbour_starts.resize(spheres + 1, end);
         self.resize_buffers(|_| true);
         self.stats[0].stale = 1;
+    }
+
+    /// Sets the numbers of bodies and spheres, and what follows from them.
+    pub(crate) fn set_counts(&mut self, bodies: u32, spheres: u32) {
+        let params = &mut self.params;
+        params.body_count = bodies;
+        params.sphere_count = spheres;
+        let spheres = spheres as usize;
+        params.bucket_count = spheres.next_power_of_two() as u32;
+        params.stripes = spheres.div_ceil(SPHERES_OF_STRIPE as usize).max(1) as u32;
+        params.neighbour_capacity = params.neighbour_capacity.max((NEIGHBOURS * spheres) as u32);
+        params.slice_length = spheres.div_ceil(SLICES as usize).max(LEAST_SLICE) as u32;
+    }
+
+    /// Frees the elements of bodies, spheres and lists, but for the identities: they are elsewhere, and their numbers stay.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn free(&mut self) {
+        if self.params.body_count > 0 {
+            self.free_buffers();
+        }
+    }
+
+    /// Frees what the search for neighbours makes anew: spheres, buckets, and lists that have no history.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn free_search(&mut self) {
+        let search = [&mut self.buckets, &mut self.slots, &mut self.bucket_starts];
+        search.into_iter().for_each(|buffer| *buffer = Vec::new());
+        (self.unsorted, self.sorted) = (Vec::new(), Vec::new());
+        self.spheres = Vec::new();
+        if self.params.history_size == 0 {
+            self.neighbours = Vec::new();
+        }
+    }
+
+    /// Whether somebody else has the elements of bodies and spheres: see [`State::free`].
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn is_free(&self) -> bool {
+        self.bodies.is_empty() && self.params.body_count > 0
+    }
+
+    /// Has elements again after [`State::free`], all of them zero.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn make_room(&mut self) {
+        self.resize_buffers(|_| true);
+    }
+
+    /// A copy without bodies, and what comes with them.
+    pub(crate) fn outline(&self) -> State {
+        let mut outline = State {
+            origin: self.origin,
+            gone: self.gone,
+            traffic: self.traffic.clone(),
+            earlier: self.earlier,
+            params: self.params,
+            kinematic_walls: self.kinematic_walls.clone(),
+            anchors: self.anchors.clone(),
+            displacements: self.displacements.clone(),
+            ..self.buffers_of_model()
+        };
+        outline.params.neighbour_capacity = 0;
+        outline.set_counts(0, 0);
+        outline
     }
 
     /// Starts with lists that have contact histories: the first step builds others, and carries these over.

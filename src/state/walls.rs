@@ -243,8 +243,11 @@ impl Walls {
             let reach = if reach.is_finite() {
                 reach
             } else {
-                let far = |body: &crate::model::ModelBody| body.position.distance(pose.position);
-                model.bodies.iter().map(far).fold(0.0, f64::max)
+                let mut farthest: f64 = 0.0;
+                model.bodies.visit(|body| {
+                    farthest = farthest.max(body.position.distance(pose.position));
+                });
+                farthest
             };
             farthest = farthest.max(reach);
         }
@@ -373,6 +376,7 @@ pub(super) fn center_of(model: &Model) -> DVec3 {
         let corners = model.flow.corners();
         return corners.clone().sum::<DVec3>() / corners.count().max(1) as f64;
     }
-    let sum: DVec3 = model.bodies.iter().map(|body| body.position).sum();
+    let mut sum = DVec3::ZERO;
+    model.bodies.visit(|body| sum += body.position);
     sum / model.bodies.len() as f64
 }

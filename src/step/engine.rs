@@ -34,6 +34,8 @@ pub struct ClusterCost {
     pub messages_per_step: f64,
     /// Copies of bodies of others that a rank had, in the mean.
     pub ghosts_per_rank: f64,
+    /// Bodies that a rank has now at most, with these copies.
+    pub most_bodies: usize,
 }
 
 /// A file that an engine of many processes writes, each what it has.
@@ -48,6 +50,18 @@ pub struct SharedFile<'a> {
     pub pieces: &'a [(u64, &'a [u8])],
     /// Buffers of which the processes have the elements of their bodies, with their places in the file.
     pub fields: &'a [(Field, u64)],
+}
+
+/// What comes before a part of a state in the whole, and the spheres of other parts that it has.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Before {
+    /// Number of bodies before it.
+    pub bodies: u32,
+    /// Number of spheres before it.
+    pub spheres: u32,
+    /// Places in the whole of the spheres that follow its own.
+    pub others: Vec<u32>,
 }
 
 /// Result of an engine for those who cannot block.
@@ -241,6 +255,29 @@ pub trait Engine: MaybeSend {
     /// Whether the elements of a buffer are with many processes, which write a file together ([`Engine::write_file`]).
     fn is_spread(&self, _field: Field) -> bool {
         false
+    }
+
+    /// Has the host's copy have elements for all bodies and spheres, of which it may have [none](State::free) after a step.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn hold(&mut self, _state: &mut State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Reads some bodies, and those of `fields` that are [spread](Engine::is_spread), into a state that has those alone. Their lists have
+    /// each contact once, at the sphere that comes first in the whole; the spheres of other bodies that they name follow those of the
+    /// part, and their bodies are counted from the first of the part.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn read_part(
+        &mut self,
+        _bodies: Range<u32>,
+        _fields: &[Field],
+        _part: &mut State,
+    ) -> Result<Before> {
+        Ok(Before::default())
     }
 
     /// Reads into the host's copy what is not spread, and gives the neighbour lists there the lengths that they have by now.

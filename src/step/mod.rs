@@ -55,5 +55,5 @@ pub(crate) mod wall_run;
 
 pub use canceller::Canceller;
 pub(crate) use engine::Patience;
-pub use engine::{ClusterCost, Engine, Later, PassTimes, SharedFile};
+pub use engine::{Before, ClusterCost, Engine, Later, PassTimes, SharedFile};
 pub use pass::Pass;

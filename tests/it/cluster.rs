@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
@@ -17,10 +18,11 @@ use crate::common::{
 use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{Law, Model};
+use rockfall::output::RunSummary;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
-use rockfall::state::State;
-use rockfall::{Error, NewBody, Simulation};
+use rockfall::state::{Field, State};
+use rockfall::{Error, NewBody, Simulation, Watch};
 
 /// A rank that is a thread.
 struct Thread {
@@ -106,16 +108,35 @@ fn carried(simulation: &mut Simulation) -> State {
     state
 }
 
+/// The summary of a run, but for what is not the same on other machines.
+fn summed(simulation: &mut Simulation) -> Value {
+    let summary = RunSummary::new(simulation, 0, Duration::from_secs(1)).unwrap();
+    let mut summary = serde_json::to_value(summary).unwrap();
+    let own = summary.as_object_mut().unwrap();
+    own.remove("adapter");
+    own.remove("cluster");
+    summary
+}
+
+/// What a look at a simulation says, with any body outside of where it belongs.
+fn warned(simulation: &mut Simulation) -> Vec<String> {
+    let mut watch = Watch::new(simulation, Duration::default);
+    watch.look_at(simulation).unwrap()
+}
+
 /// Holds what is done with a scene on several ranks to what comes of it on one.
 fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
     let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
     act(&mut one);
+    let (summary, warnings) = (summed(&mut one), warned(&mut one));
     let expected = carried(&mut one);
     assert!(expected.sphere_loads.iter().any(|load| load.contacts > 0));
     for count in [1, 2, 3, 4, 7] {
         let (found, cost) = on_ranks(model, count, |simulation| {
             act(simulation);
             assert_eq!(simulation.traffic(), one.traffic(), "{count} ranks");
+            assert_eq!(summed(simulation), summary, "{count} ranks");
+            assert_eq!(warned(simulation), warnings, "{count} ranks");
             assert!(simulation.energy().unwrap() == one.energy().unwrap());
             (carried(simulation), simulation.cluster_cost().unwrap())
         });
@@ -365,6 +386,90 @@ fn what_a_program_does_before_the_first_step() {
         simulation.despawn_many(&handles[100..110]).unwrap();
         simulation.step(60).unwrap();
     });
+}
+
+/// Bytes of the elements of bodies, spheres and lists that rank 0 has besides those of its own part.
+fn besides_its_part(simulation: &Simulation) -> usize {
+    let state = simulation.on_host();
+    let spread = Field::ALL.into_iter().filter(|field| match field {
+        Field::Actions | Field::Bonds => false,
+        field => field.is_carried(),
+    });
+    let of_walls = [
+        Field::Walls,
+        Field::DynamicWalls,
+        Field::WallLoads,
+        Field::Stats,
+    ];
+    let spread = spread.filter(|field| !of_walls.contains(field));
+    spread.map(|field| state.bytes(field).len()).sum()
+}
+
+#[test]
+fn rank_0_has_no_copy_of_the_others_bodies() {
+    let model = crowd_with_history(Law::HookeHistory, 3000, DVec3::ZERO, 1);
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    one.step(30).unwrap();
+    let whole = one.memory();
+    on_ranks(&model, 4, |simulation| {
+        let mut watch = Watch::new(simulation, Duration::default);
+        assert_eq!(besides_its_part(simulation), 0, "before the first step");
+        simulation.step(30).unwrap();
+        assert_eq!(besides_its_part(simulation), 0, "after a step");
+        assert_eq!(simulation.body_count(), one.body_count());
+        assert_eq!(simulation.sphere_count(), one.sphere_count());
+        watch.look_at(simulation).unwrap();
+        summed(simulation);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("all.checkpoint");
+        simulation.write_checkpoint(&file).unwrap();
+        assert_eq!(
+            besides_its_part(simulation),
+            0,
+            "after all has been summed up and kept"
+        );
+        let own = simulation.memory();
+        assert!(own < 3 * whole / 4, "{own} of {whole} bytes");
+        // Who asks for all of it gets that, and has it until the next step.
+        assert_eq!(simulation.bodies().unwrap().len(), one.body_count());
+        assert!(besides_its_part(simulation) > 0);
+        simulation.step(1).unwrap();
+        assert_eq!(besides_its_part(simulation), 0);
+    });
+}
+
+/// Its bodies are nowhere but in the parts of the ranks, and in the hands of rank 0 on their way there.
+#[test]
+fn a_large_fill_is_made_part_by_part() {
+    let model = scene(json!({
+        "fills": [ { "count": 100_000, "shapes": { "ball": 2, "rod": 1 }, "placement": "grid", "jitter": 0.004, "seed": 4,
+                     "region": { "min": [-2, 0, -2], "max": [2, 10, 2] },
+                     "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] } } ],
+    }));
+    let mut one = Simulation::on_cpu(model.clone(), Some(2)).unwrap();
+    one.step(3).unwrap();
+    let (summary, warnings) = (summed(&mut one), warned(&mut one));
+    let whole = one.memory();
+    drop(one);
+    for count in [3, 4] {
+        on_ranks(&model, count, |simulation| {
+            simulation.step(3).unwrap();
+            let own = simulation.memory();
+            let part = whole * 5 / (4 * count as u64);
+            assert!(own < part, "{own} of {whole} bytes on {count} ranks");
+            // Rank 0 has its part of the bodies, as all others do.
+            let most = simulation.cluster_cost().unwrap().most_bodies;
+            let bodies = simulation.body_count();
+            assert!(
+                (bodies / count..bodies * 5 / (4 * count)).contains(&most),
+                "{most}"
+            );
+            assert_eq!(summed(simulation), summary, "{count} ranks");
+            assert_eq!(warned(simulation), warnings, "{count} ranks");
+            assert_eq!(besides_its_part(simulation), 0);
+        });
+    }
+    assert!(!model.bodies.is_listed());
 }
 
 #[test]

@@ -424,6 +424,33 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
+        let total = self.check()?;
+        let mut random = Random::new(self.seed);
+        let mix: Vec<usize> = (0..self.count)
+            .map(|_| self.choose_shape(total, &mut random))
+            .collect();
+        let mut filling = Filling {
+            fill: self,
+            shapes,
+            walls,
+            occupied,
+            keeps: true,
+            random,
+            blocked: 0,
+        };
+        match self.placement {
+            Placement::Grid { spacing, jitter } => {
+                let mut bodies = Vec::with_capacity(mix.len());
+                let mix = mix.into_iter();
+                filling.on_grid(mix, spacing, jitter, &mut |body| bodies.push(*body))?;
+                Ok(bodies)
+            }
+            Placement::Random | Placement::Packed => filling.at_random(&mix),
+        }
+    }
+
+    /// Sum of the weights of the mix, if that and the region make sense.
+    fn check(&self) -> Result<f64, FillError> {
         let total: f64 = self.shapes.iter().map(|&(_, weight)| weight).sum();
         let positive = self.shapes.iter().all(|&(_, weight)| weight > 0.0);
         if self.shapes.is_empty() || !positive || !total.is_finite() {
@@ -436,22 +463,61 @@ impl Fill {
                 max: self.max[axis],
             });
         }
+        Ok(total)
+    }
+
+    /// Whether no two of its bodies can overlap, wherever they are on a lattice: it need not remember those before.
+    #[cfg(feature = "scene")]
+    pub(crate) fn is_apart(&self, shapes: &[Clump]) -> bool {
+        let bounds = self
+            .shapes
+            .iter()
+            .map(|&(shape, _)| bounding_radius(&shapes[shape]));
+        let bound = bounds.fold(0.0, f64::max);
+        match self.placement {
+            Placement::Grid {
+                spacing: Some(spacing),
+                jitter,
+            } => spacing >= 2.0 * (bound + jitter),
+            Placement::Grid { spacing: None, .. } => true,
+            Placement::Random | Placement::Packed => false,
+        }
+    }
+
+    /// Makes the bodies that [`Fill::place`] makes where nothing else is but walls, one after the other, and calls a function with each.
+    /// The fill [is apart](Fill::is_apart).
+    ///
+    /// # Errors
+    ///
+    /// As [`Fill::place`], after the last body that has a place.
+    #[cfg(feature = "scene")]
+    pub(crate) fn place_apart(
+        &self,
+        shapes: &[Clump],
+        walls: &[Probe],
+        act: &mut dyn FnMut(&ModelBody),
+    ) -> Result<(), FillError> {
+        let total = self.check()?;
+        let Placement::Grid { spacing, jitter } = self.placement else {
+            unreachable!("only fills on a grid are apart");
+        };
+        // The shapes come before all else in the row of random numbers.
+        let mut of_shapes = Random::new(self.seed);
         let mut random = Random::new(self.seed);
-        let mix: Vec<usize> = (0..self.count)
-            .map(|_| self.choose_shape(total, &mut random))
-            .collect();
+        for _ in 0..self.count {
+            self.choose_shape(total, &mut random);
+        }
+        let mix = (0..self.count).map(|_| self.choose_shape(total, &mut of_shapes));
         let mut filling = Filling {
             fill: self,
             shapes,
             walls,
-            occupied,
+            occupied: &mut Occupied::new(shapes),
+            keeps: false,
             random,
             blocked: 0,
         };
-        match self.placement {
-            Placement::Grid { spacing, jitter } => filling.on_grid(&mix, spacing, jitter),
-            Placement::Random | Placement::Packed => filling.at_random(&mix),
-        }
+        filling.on_grid(mix, spacing, jitter, act)
     }
 
     /// Sets the number of bodies, if it follows from another quantity.
@@ -527,6 +593,7 @@ impl Fill {
             shapes,
             walls,
             occupied,
+            keeps: true,
             random: Random::stream(self.seed, number, attempt + 1),
             blocked: 0,
         };
@@ -576,31 +643,35 @@ struct Filling<'a> {
     shapes: &'a [Clump],
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
+    /// Whether bodies are added to those that take up space.
+    keeps: bool,
     random: Random,
     /// Number of places so far that walls took.
     blocked: u64,
 }
 
 impl Filling<'_> {
+    /// Makes bodies of the shapes of a mix, and calls a function with each.
     fn on_grid(
         &mut self,
-        mix: &[usize],
+        mix: impl ExactSizeIterator<Item = usize>,
         spacing: Option<f64>,
         jitter: f64,
-    ) -> Result<Vec<ModelBody>, FillError> {
+        act: &mut dyn FnMut(&ModelBody),
+    ) -> Result<(), FillError> {
         let hulls: Vec<Aabb> = (0..self.shapes.len())
             .map(|shape| self.hull(shape))
             .collect();
         let lattice = self.lattice(&hulls, spacing, jitter)?;
         let mut sites = lattice.sites();
         let mut blocked = 0;
-        let mut bodies = Vec::with_capacity(mix.len());
-        for &shape in mix {
+        let count = mix.len();
+        for (placed, shape) in mix.enumerate() {
             loop {
                 let Some(site) = sites.next() else {
                     return Err(FillError::GridFull {
-                        placed: bodies.len(),
-                        count: mix.len(),
+                        placed,
+                        count,
                         sites: lattice.counts,
                         blocked,
                         pitch: lattice.pitch,
@@ -612,14 +683,14 @@ impl Filling<'_> {
                 let mut candidate = self.candidate(shape);
                 candidate.move_by(self.random.within(low, high) - hull.center());
                 if self.is_free(&candidate) {
-                    bodies.push(self.settle(candidate));
+                    act(&self.settle(candidate));
                     break;
                 }
                 blocked += 1;
-                self.check_walls(bodies.len(), mix.len())?;
+                self.check_walls(placed, count)?;
             }
         }
-        Ok(bodies)
+        Ok(())
     }
 
     /// The lattice of sites for the centres of the hulls.
@@ -770,7 +841,9 @@ impl Filling<'_> {
 
     /// Adds the candidate's space, and gives it velocities, group and quantities.
     fn settle(&mut self, candidate: Candidate) -> ModelBody {
-        self.occupied.take(&candidate);
+        if self.keeps {
+            self.occupied.take(&candidate);
+        }
         let (slowest, fastest) = self.fill.velocity;
         let (least_spin, most_spin) = self.fill.angular_velocity;
         ModelBody {
@@ -988,6 +1061,30 @@ mod tests {
             }
         }
         assert_eq!(overlaps(bodies, world(shapes, &[], None), 2.0 * TOUCH), []);
+    }
+
+    #[test]
+    fn bodies_that_are_apart_are_made_without_the_others() {
+        let shapes = mixed();
+        for (spacing, jitter) in [(None, 0.0), (None, 0.02), (Some(0.31), 0.01)] {
+            let fill = Fill {
+                velocity: (DVec3::NEG_ONE, DVec3::ONE),
+                ..fill(60, Placement::Grid { spacing, jitter })
+            };
+            assert!(fill.is_apart(&shapes));
+            let walls = [plane(DVec3::Y * 0.2, DVec3::Y)];
+            let placed = fill.place(&shapes, &mut Occupied::new(&shapes), &walls);
+            let mut bodies = Vec::new();
+            let made = fill.place_apart(&shapes, &walls, &mut |body| bodies.push(*body));
+            made.unwrap();
+            assert_eq!(bodies, placed.unwrap(), "{spacing:?}");
+        }
+        let near = Placement::Grid {
+            spacing: Some(0.2),
+            jitter: 0.0,
+        };
+        assert!(!fill(60, near).is_apart(&shapes));
+        assert!(!fill(60, Placement::Random).is_apart(&shapes));
     }
 
     #[test]

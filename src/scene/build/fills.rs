@@ -9,11 +9,14 @@ use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, T
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
-use crate::model::ModelBody;
+use super::heat;
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied, Wanted, volume};
 use crate::model::packing::overlap::World;
+use crate::model::shared::Make;
+use crate::model::wall::Probe;
+use crate::model::{ModelBody, Shared};
 use crate::simulation::memory;
 
 impl Check {
@@ -326,6 +329,73 @@ impl Check {
         }
         Ok(bodies)
     }
+}
+
+/// Bodies of a scene from which on they are not kept, but made whenever they are wanted.
+const MANY: usize = 100_000;
+
+/// A fill whose bodies are made when they are wanted.
+struct Made {
+    fill: fill::Fill,
+    shapes: Vec<Clump>,
+    walls: Vec<Probe>,
+    /// The first of each shape.
+    kinds: Vec<ModelBody>,
+}
+
+impl Make<ModelBody> for Made {
+    fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
+        let placed = self.fill.place_apart(&self.shapes, &self.walls, act);
+        placed.expect("all had places when the scene was checked");
+    }
+
+    fn kinds(&self) -> &[ModelBody] {
+        &self.kinds
+    }
+}
+
+/// Whether the bodies of a scene follow from one fill alone, and nothing that the scene has leads to any single one of them: many of
+/// them take no memory then.
+pub(super) fn are_made(
+    file: &SceneFile,
+    others: &[ModelBody],
+    fills: &[fill::Fill],
+    shapes: &[Clump],
+) -> bool {
+    let [fill] = fills else {
+        return false;
+    };
+    let plain = file.domain.is_none()
+        && file.springs.is_empty()
+        && file.forces.is_empty()
+        && file.bonds.is_empty()
+        && file.explosions.is_empty()
+        && file.breakage.is_empty()
+        && !heat::is_on(file);
+    let many = fill.count >= MANY && fill.wanted.is_none();
+    others.is_empty() && plain && many && fill.is_apart(shapes)
+}
+
+/// The bodies of such a scene: they are apart from each other and from walls.
+pub(super) fn made(
+    fill: &fill::Fill,
+    shapes: &[Clump],
+    walls: &[Probe],
+) -> Result<Shared<ModelBody>, Vec<Problem>> {
+    let mut kinds: Vec<ModelBody> = Vec::new();
+    let placed = fill.place_apart(shapes, walls, &mut |body| {
+        if !kinds.iter().any(|own| own.shape == body.shape) {
+            kinds.push(*body);
+        }
+    });
+    placed.map_err(|error| vec![unplaced(0, &error)])?;
+    let made = Made {
+        fill: fill.clone(),
+        shapes: shapes.to_vec(),
+        walls: walls.to_vec(),
+        kinds,
+    };
+    Ok(Shared::made(fill.count, made))
 }
 
 fn unplaced(index: usize, error: &FillError) -> Problem {

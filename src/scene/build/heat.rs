@@ -14,7 +14,7 @@ use crate::model::heat::{Heat, Thermal};
 use crate::model::quantity::Quantities;
 
 /// Whether a scene has heat: one of its materials conducts it.
-fn is_on(file: &SceneFile) -> bool {
+pub(super) fn is_on(file: &SceneFile) -> bool {
     let mut materials = file.materials.0.iter();
     materials.any(|(_, material)| material.conductivity.is_some())
 }
@@ -66,7 +66,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         shapes: &[Clump],
-        bodies: &[ModelBody],
+        bodies: impl FnOnce() -> Vec<ModelBody>,
         time_step: f64,
     ) -> Option<Heat> {
         if !is_on(file) {
@@ -83,7 +83,7 @@ impl Check {
         let planes = file.planes.iter().map(|plane| plane.temperature);
         let walls = file.walls.iter().map(|wall| wall.temperature);
         let heat = Heat::new(&materials, shapes, planes.chain(walls).collect());
-        let longest = heat.stable_time_step(shapes, bodies, DEEP_OVERLAP);
+        let longest = heat.stable_time_step(shapes, &bodies(), DEEP_OVERLAP);
         if time_step > longest {
             self.warnings.push(format!(
                 "contact.time_step: found {} s, expected at most {} s, or temperatures may oscillate where a body \

@@ -153,6 +153,9 @@ pub(super) fn build(
         .filter(|placed| (open || placed.bodies.len() == count) && placed.bodies.iter().all(fits));
     let bodies = match placed {
         Some(placed) => placed.bodies.clone(),
+        None if fills::are_made(file, &bodies, &fills, &shapes) => {
+            fills::made(&fills[0], &shapes, &wall_probes)?
+        }
         None => {
             let world = World {
                 shapes: &shapes,
@@ -170,14 +173,20 @@ pub(super) fn build(
                 .into()
         }
     };
-    let springs = check.springs(file, &named, &bodies, &shapes);
-    let applied = check.applied(file, &named, &bodies, &shapes);
-    let bonds = check.bonds(&bond_laws, &bodies, &shapes, domain.as_ref());
+    // Nobody below looks at single bodies of a scene whose bodies are made when they are wanted.
+    let listed: &[ModelBody] = match bodies.is_listed() {
+        true => &bodies,
+        false => &[],
+    };
+    let springs = check.springs(file, &named, listed, &shapes);
+    let applied = check.applied(file, &named, listed, &shapes);
+    let bonds = check.bonds(&bond_laws, listed, &shapes, domain.as_ref());
     let sleep = check.sleep(file, smallest_radius(&shapes));
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    if bodies.iter().all(|body| body.fixed) && inlets.is_empty() && spawn.is_empty() {
+    let all_fixed = bodies.len() == listed.len() && listed.iter().all(|body| body.fixed);
+    if all_fixed && inlets.is_empty() && spawn.is_empty() {
         check
             .warnings
             .push("bodies: all of them are fixed, so nothing will move".into());
@@ -189,18 +198,19 @@ pub(super) fn build(
     let gravity = gravity_table
         .largest()
         .unwrap_or_else(|| vector(&file.gravity));
-    let explosions = explosions::explosions(file, &named, &bodies, &mut shapes)?;
+    let explosions = explosions::explosions(file, &named, listed, &mut shapes)?;
     let breakage = breakage::breakage(file, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
-    let moving: Vec<ModelBody> = bodies
-        .iter()
-        .copied()
-        .chain(flow::newcomers(&inlets, gravity))
-        .chain(explosions::flying(&explosions, &bodies))
-        .chain(breakage::flying(&breakage, &bodies))
+    let later: Vec<ModelBody> = flow::newcomers(&inlets, gravity)
+        .chain(explosions::flying(&explosions, listed))
+        .chain(breakage::flying(&breakage, listed))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
-    let encounters = Encounters::new(&materials, rigid, &shapes, &walls, &moving, gravity);
+    let moving: contact::Each = &|act| {
+        bodies.visit(&mut *act);
+        later.iter().for_each(act);
+    };
+    let encounters = Encounters::new(&materials, rigid, &shapes, &walls, moving, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
@@ -233,8 +243,8 @@ pub(super) fn build(
             .notes
             .push("half of the time step, so that elastic collisions keep the energy".into());
     }
-    let mut shorter = check.time_step_of_springs(given, seconds, &springs, &bodies, &shapes);
-    shorter = check.time_step_of_bonds(given, shorter, &bonds, &bodies, &shapes);
+    let mut shorter = check.time_step_of_springs(given, seconds, &springs, listed, &shapes);
+    shorter = check.time_step_of_bonds(given, shorter, &bonds, listed, &shapes);
     if let Some((whole, substeps)) = &mut frame
         && shorter < seconds
     {
@@ -273,7 +283,8 @@ pub(super) fn build(
             rounded(steps / 1e4 / 86_400.0)
         ));
     }
-    let heat = check.heat_of(file, &shapes, &moving, seconds);
+    let all = || listed.iter().chain(&later).copied().collect();
+    let heat = check.heat_of(file, &shapes, all, seconds);
     let every = check.look_every(file, seconds);
     if !check.problems.is_empty() {
         return Err(check.problems);

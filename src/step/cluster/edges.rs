@@ -1,6 +1,7 @@
 //! Borders of a part of a scene: its own bodies, its copies of others, and messages about both.
 
 use std::mem::replace;
+use std::ops::Range;
 use std::time::Duration;
 
 use bytemuck::{Pod, bytes_of, pod_read_unaligned};
@@ -11,6 +12,7 @@ use super::blocks::{Blocks, Place};
 use super::bytes::{Reader, Writer};
 use super::post::{Counts, Post};
 use crate::math::grid::FRACTION;
+use crate::model::Model;
 use crate::state::State;
 use crate::state::layout::{
     Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, GHOST, GROUP_SHIFT,
@@ -40,8 +42,10 @@ const WEIGHT: f64 = 64.0;
 const NEW_PACE: f64 = 0.25;
 const MOST_PACE: f64 = 4.0;
 
-/// Bodies that rank 0 gives out at a time: what is on its way takes memory there.
+/// Bodies that rank 0 gives out at a time at most, for what is on its way takes memory there; and how many times there are at least, so
+/// few bodies go the way of many.
 const GIVEN: usize = 1 << 16;
+const TIMES: usize = 8;
 
 /// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
 const MARGIN: f64 = 1.0001;
@@ -81,8 +85,6 @@ pub(super) struct Edges {
     achieved: Option<f64>,
     /// The cost of all bodies at the last cut.
     cut_cost: i64,
-    /// Bodies that rank 0 has given out, until the lists are built.
-    given: Option<Vec<Moved>>,
     /// Own bodies of which other ranks have ghosts, by rank and in order.
     sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
@@ -92,25 +94,68 @@ pub(super) struct Edges {
     ending: bool,
 }
 
-/// A body on its way to another rank, with all that it carries.
-struct Moved {
-    entry: Entry,
-    body: Body,
-    force: Option<BodyForce>,
-    heat: Option<BodyHeat>,
-    sums: Option<BodyBonds>,
-    /// The ends of bonds at it, with the indices of the whole scene.
+/// Bodies that have come from other ranks, with all that they carry: side by side, for there may be very many.
+#[derive(Default)]
+struct Come {
+    bodies: Vec<(Entry, Body)>,
+    /// One a body, or none if nothing acts on bodies, and so on.
+    forces: Vec<BodyForce>,
+    heat: Vec<BodyHeat>,
+    sums: Vec<BodyBonds>,
+    /// The ends of bonds at them, with the indices of the whole scene.
     bonds: Vec<Bond>,
+    /// Of their spheres, and where those of each body end.
     loads: Vec<SphereLoad>,
-    /// Contacts of each sphere that have a history.
-    contacts: Vec<Contacts>,
-}
-
-/// The contacts of a sphere that have a history: the other spheres by their indices in the whole scene, or facets.
-#[derive(Clone, Debug, Default)]
-struct Contacts {
+    ends: Vec<usize>,
+    /// Contacts that have a history, and where those of each sphere end: the other spheres by their indices in the whole scene, or
+    /// facets.
     others: Vec<u32>,
     histories: Vec<Vec4>,
+    ends_of_contacts: Vec<usize>,
+}
+
+impl Come {
+    /// Adds a body of a message to a part.
+    fn read(&mut self, part: &State, message: &mut Reader) {
+        let entry = Entry {
+            body: message.take(),
+            first_sphere: message.take(),
+            ghost: false,
+        };
+        self.bodies.push((entry, message.take()));
+        if part.params.forces == 1 {
+            self.forces.push(message.take());
+        }
+        if part.params.heat == 1 {
+            self.heat.push(message.take());
+        }
+        if part.params.bonds == 1 {
+            self.sums.push(message.take());
+            self.bonds.extend(message.take_all::<Bond>());
+        }
+        self.loads.extend(message.take_all::<SphereLoad>());
+        for _ in self.ends.last().copied().unwrap_or(0)..self.loads.len() {
+            self.others.extend(message.take_all::<u32>());
+            self.histories.extend(message.take_all::<Vec4>());
+            self.ends_of_contacts.push(self.others.len());
+        }
+        self.ends.push(self.loads.len());
+    }
+
+    /// The places of the spheres of a body among those of all.
+    fn spheres_of(&self, index: usize) -> Range<usize> {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[index]
+    }
+
+    /// The contacts of a sphere: the others, and histories with so many elements each.
+    fn contacts_of(&self, sphere: usize, size: usize) -> (&[u32], &[Vec4]) {
+        let before = sphere.checked_sub(1);
+        let start = before.map_or(0, |before| self.ends_of_contacts[before]);
+        let own = start..self.ends_of_contacts[sphere];
+        let histories = &self.histories[size * own.start..size * own.end];
+        (&self.others[own], histories)
+    }
 }
 
 impl Edges {
@@ -128,7 +173,6 @@ impl Edges {
             paced: Default::default(),
             achieved: None,
             cut_cost: 0,
-            given: None,
             sent: Vec::new(),
             received: Vec::new(),
             canceller: Canceller::default(),
@@ -168,7 +212,6 @@ impl Edges {
         self.bonded.clear();
         self.sent.clear();
         self.received.clear();
-        self.given = None;
         self.blocks = None;
         self.achieved = None;
         self.post.counts = Counts::default();
@@ -319,45 +362,76 @@ impl Edges {
         self.cut_cost = sum;
     }
 
-    /// Cuts space, and gives each rank the bodies in its block: rank 0 has the `whole` scene, and all others have their parts, whose
-    /// parameters are `params`.
-    pub fn give_out(&mut self, part: &State, whole: Option<&State>) {
-        let state = whole.unwrap_or(part);
-        let bodies = whole.map_or(&[][..], |whole| &whole.bodies[..]);
-        let (places, mut costs) = Edges::places_and_costs(state, bodies.iter());
+    /// Cuts space, and gives each rank the bodies in its block, which rank 0 has from an `origin`.
+    pub fn give_out(&mut self, part: &mut State, origin: Option<&Origin>) {
+        let count = self.post.count();
+        let mut rounds = [origin.map_or(0, Origin::rounds) as i64];
+        self.post.maximum(&mut rounds);
+        let rounds = rounds[0] as usize;
+
+        // Each rank gets a share of the places, whatever they are, so that none has all.
+        let (mut places, mut costs) = (Vec::new(), Vec::new());
+        let mut round = 0;
+        in_rounds(
+            &mut self.post,
+            rounds,
+            origin,
+            |state, bodies, _| {
+                let mut messages = vec![Writer::default(); count];
+                let (places, costs) = Edges::places_and_costs(state, state.bodies[bodies].iter());
+                messages[round % count].put_all(&places);
+                messages[round % count].put_all(&costs);
+                round += 1;
+                messages
+            },
+            |message| {
+                places.extend(message.take_all::<Place>());
+                costs.extend(message.take_all::<u64>());
+            },
+        );
         costs.iter_mut().for_each(|cost| *cost *= WEIGHT as u64);
         let mut sum = [costs.iter().sum::<u64>() as i64];
         self.post.sum(&mut sum);
-        self.cut(state, &places, &costs, sum[0]);
-        drop(costs);
-        let mut rounds = [bodies.len().div_ceil(GIVEN) as i64];
-        self.post.maximum(&mut rounds);
-        let mut given = Vec::new();
-        for round in 0..rounds[0] as usize {
-            let mut messages = vec![Writer::default(); self.post.count()];
-            for index in (GIVEN * round..bodies.len()).take(GIVEN) {
-                let blocks = self.blocks.as_ref().expect("space has been cut");
-                let message = &mut messages[blocks.owner(&places[index])];
-                let entry = Entry {
-                    body: index as u32,
-                    first_sphere: bodies[index].first_sphere,
-                    ghost: false,
-                };
-                write_moved(state, index, entry, &state.bonds, message, |sphere| sphere);
-            }
-            given.extend(self.exchange_moved(part, messages));
-        }
-        self.given = Some(given);
+        self.cut(part, &places, &costs, sum[0]);
+        drop((places, costs));
+
+        let mut given = Come::default();
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        in_rounds(
+            &mut self.post,
+            rounds,
+            origin,
+            |state, bodies, before| {
+                let mut messages = vec![Writer::default(); count];
+                let bonds = origin.map_or(&[][..], Origin::bonds);
+                for index in bodies {
+                    let body = &state.bodies[index];
+                    let message = &mut messages[blocks.owner(&Edges::place(body))];
+                    let entry = Entry {
+                        body: index as u32 + before[0],
+                        first_sphere: body.first_sphere + before[1],
+                        ghost: false,
+                    };
+                    write_moved(state, index, entry, bonds, message, |sphere| sphere);
+                }
+                messages
+            },
+            |message| given.read(part, message),
+        );
+        self.gather(part, Vec::new(), given);
+        self.swap_heat(part);
+        // That is not part of the steps.
+        self.post.counts.communication = Duration::ZERO;
     }
 
     /// Sends bodies that move to other ranks, and takes those that come.
-    fn exchange_moved(&mut self, state: &State, messages: Vec<Writer>) -> Vec<Moved> {
+    fn exchange_moved(&mut self, state: &State, messages: Vec<Writer>) -> Come {
         let messages = messages.into_iter().map(|message| message.0).collect();
-        let mut come = Vec::new();
+        let mut come = Come::default();
         for message in self.post.all_to_all(messages) {
             let mut message = Reader(&message);
             while !message.is_empty() {
-                come.push(Edges::read_moved(state, &mut message));
+                come.read(state, &mut message);
             }
         }
         come
@@ -378,37 +452,9 @@ impl Edges {
         self.pace = pace(self.pace, own, all);
     }
 
-    fn read_moved(state: &State, message: &mut Reader) -> Moved {
-        let entry = Entry {
-            body: message.take(),
-            first_sphere: message.take(),
-            ghost: false,
-        };
-        let body: Body = message.take();
-        let force = (state.params.forces == 1).then(|| message.take());
-        let heat = (state.params.heat == 1).then(|| message.take());
-        let sums = (state.params.bonds == 1).then(|| message.take());
-        let bonds = sums.map_or_else(Vec::new, |_| message.take_all());
-        let loads: Vec<SphereLoad> = message.take_all();
-        let contacts = loads.iter().map(|_| Contacts {
-            others: message.take_all(),
-            histories: message.take_all(),
-        });
-        Moved {
-            entry,
-            body,
-            force,
-            heat,
-            sums,
-            bonds,
-            contacts: contacts.collect(),
-            loads,
-        }
-    }
-
     /// Sends bodies whose centres are in the blocks of others to these, and takes theirs: those that stay, by their indices
     /// in the part, and those that have come.
-    fn migrate(&mut self, state: &State) -> (Vec<usize>, Vec<Moved>) {
+    fn migrate(&mut self, state: &State) -> (Vec<usize>, Come) {
         let owners = self.owners(state);
         let rank = self.post.rank();
         let mut messages = vec![Writer::default(); self.post.count()];
@@ -428,12 +474,19 @@ impl Edges {
 
     /// Which of some own bodies, in their order, each rank has to have ghosts of: those that may touch one of its own before
     /// the lists are built again, and those to which a spring or a bond leads from one.
-    fn wanted(&mut self, state: &State, own: &[(Entry, Body)], bonds: &[Bond]) -> Vec<Vec<usize>> {
+    fn wanted(
+        &mut self,
+        state: &State,
+        own: &[(Entry, Source)],
+        come: &Come,
+        bonds: &[Bond],
+    ) -> Vec<Vec<usize>> {
         let (rank, count) = (self.post.rank(), self.post.count());
         // Places are those in the box before it was tilted, where what is near may be farther away.
         let tilt = f64::from(state.params.tilt.abs().max_element());
         let reach = |kind: u32, reaches: &[f64]| reaches[kind as usize] * (1.0 + tilt);
-        let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, body)| {
+        let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, source)| {
+            let body = source.body(state, come);
             bounds.with(position(state, body), reach(body.kind, &self.reaches))
         });
         let corners = [min.to_array(), max.to_array()];
@@ -450,7 +503,8 @@ impl Edges {
             if bounds.min.x > bounds.max.x {
                 continue;
             }
-            for (index, (_, body)) in own.iter().enumerate() {
+            for (index, (_, source)) in own.iter().enumerate() {
+                let body = source.body(state, come);
                 let reach = reach(body.kind, &self.reaches);
                 if bounds.distance(position(state, body), period) < reach {
                     wanted[other].push(index);
@@ -465,7 +519,7 @@ impl Edges {
     }
 
     /// Adds the own bodies to which springs and bonds of bodies of other ranks lead.
-    fn want_ends(&mut self, own: &[(Entry, Body)], bonds: &[Bond], wanted: &mut [Vec<usize>]) {
+    fn want_ends(&mut self, own: &[(Entry, Source)], bonds: &[Bond], wanted: &mut [Vec<usize>]) {
         let find = |body: u32| {
             own.binary_search_by_key(&body, |(entry, _)| entry.body)
                 .ok()
@@ -492,19 +546,21 @@ impl Edges {
     }
 
     /// Makes the part of its own bodies, some of which have been there before, and of the ghosts that it needs.
-    fn gather(&mut self, state: &mut State, staying: Vec<usize>, mut come: Vec<Moved>) {
-        come.sort_unstable_by_key(|moved| moved.entry.body);
-        let own = self.merge_own(state, &staying, &come);
+    fn gather(&mut self, state: &mut State, staying: Vec<usize>, come: Come) {
+        // For both what was and what will be there is no room in the memory that a part takes.
+        let spheres = state.spheres.len();
+        state.free_search();
+        let own = self.merge_own(&staying, &come);
         let bonds = self.merge_bonds(state, &staying, &come);
-        let wanted = self.wanted(state, &own, &bonds);
+        let wanted = self.wanted(state, &own, &come, &bonds);
         let mut messages = vec![Vec::new(); wanted.len()];
         for (message, wanted) in messages.iter_mut().zip(&wanted) {
             let mut writer = Writer::default();
             for &index in wanted {
-                let (entry, body) = &own[index];
+                let (entry, source) = &own[index];
                 writer.put(entry.body);
                 writer.put(entry.first_sphere);
-                writer.put(*body);
+                writer.put(*source.body(state, &come));
             }
             *message = writer.0;
         }
@@ -536,7 +592,8 @@ impl Edges {
                 (rank, bodies.collect())
             })
             .collect();
-        self.assemble(state, own, ghosts, &staying, come);
+        drop(staying);
+        self.assemble(state, own, ghosts, come, spheres);
         let place = |body: &u32| self.find(*body).expect("the part has the body") as u32;
         let places = |lists: Vec<(usize, Vec<u32>)>| {
             let lists = lists.into_iter();
@@ -549,59 +606,64 @@ impl Edges {
         self.set_bonds(state, &bonds);
     }
 
-    /// The own bodies from now on, in the order of the whole scene.
-    fn merge_own(&self, state: &State, staying: &[usize], come: &[Moved]) -> Vec<(Entry, Body)> {
-        let old = staying.iter();
-        let old = old.map(|&index| (self.entries[index], state.bodies[index]));
-        let new = come.iter().map(|moved| (moved.entry, moved.body));
-        let mut own: Vec<(Entry, Body)> = old.chain(new).collect();
+    /// The own bodies from now on, in the order of the whole scene, and where they are.
+    fn merge_own(&self, staying: &[usize], come: &Come) -> Vec<(Entry, Source)> {
+        let mut own = Vec::with_capacity(staying.len() + come.bodies.len());
+        let stays = |&index: &usize| (self.entries[index], Source::Stays(index as u32));
+        own.extend(staying.iter().map(stays));
+        let came = (0..).zip(&come.bodies);
+        own.extend(came.map(|(index, (entry, _))| (*entry, Source::Came(index))));
         own.sort_unstable_by_key(|(entry, _)| entry.body);
         own
     }
 
     /// The ends of bonds at them, with the indices of the whole scene.
-    fn merge_bonds(&self, state: &State, staying: &[usize], come: &[Moved]) -> Vec<Bond> {
+    fn merge_bonds(&self, state: &State, staying: &[usize], come: &Come) -> Vec<Bond> {
         let stays = |bond: &Bond| staying.binary_search(&(bond.own() as usize)).is_ok();
         let old = state.bonds.iter().zip(self.whole_bonds(state));
         let old = old.filter(|(bond, _)| stays(bond)).map(|(_, bond)| bond);
-        let new = come.iter().flat_map(|moved| &moved.bonds).copied();
-        let mut bonds: Vec<Bond> = old.chain(new).collect();
+        let mut bonds: Vec<Bond> = old.chain(come.bonds.iter().copied()).collect();
         // The ends at a body keep their order, in which it sums them.
         bonds.sort_by_key(Bond::own);
         bonds
     }
 
-    /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history.
+    /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history. It had so many spheres before.
     fn assemble(
         &mut self,
         state: &mut State,
-        own: Vec<(Entry, Body)>,
+        own: Vec<(Entry, Source)>,
         ghosts: Vec<(Entry, Body)>,
-        staying: &[usize],
-        come: Vec<Moved>,
+        come: Come,
+        spheres_before: usize,
     ) {
+        let size = state.params.history_size as usize;
         let mut all = own;
-        all.extend(ghosts);
+        let ghost_entries = (0..).zip(&ghosts);
+        all.extend(ghost_entries.map(|(index, (entry, _))| (*entry, Source::Ghost(index))));
         all.sort_unstable_by_key(|(entry, _)| entry.body);
         let mut sphere_count = 0;
-        for (_, body) in &mut all {
+        let mut bodies = Vec::with_capacity(all.len());
+        for (_, source) in &all {
+            let mut body = match *source {
+                Source::Ghost(index) => ghosts[index as usize].1,
+                source => *source.body(state, &come),
+            };
             body.first_sphere = sphere_count;
-            sphere_count += state.properties_of(body).sphere_count;
+            sphere_count += state.properties_of(&body).sphere_count;
+            bodies.push(body);
         }
-        let (entries, bodies): (Vec<Entry>, Vec<Body>) = all.into_iter().unzip();
-        let find = |body: u32| {
-            let found = entries.binary_search_by_key(&body, |entry| entry.body);
-            found.expect("the part has the body")
-        };
+        drop(ghosts);
+        let (entries, sources): (Vec<Entry>, Vec<Source>) = all.into_iter().unzip();
 
-        // Where spheres of before are now.
-        let mut places = vec![u32::MAX; state.spheres.len()];
+        // Where spheres of before are now, for those who name them.
+        let mut places = vec![u32::MAX; if size > 0 { spheres_before } else { 0 }];
         let mut next = 0;
         for (entry, before) in self.entries.iter().zip(&state.bodies) {
             while entries.get(next).is_some_and(|new| new.body < entry.body) {
                 next += 1;
             }
-            if entries.get(next).is_some_and(|new| new.body == entry.body) {
+            if size > 0 && entries.get(next).is_some_and(|new| new.body == entry.body) {
                 let first = bodies[next].first_sphere;
                 for (k, sphere) in state.spheres_of(before).enumerate() {
                     places[sphere] = first + k as u32;
@@ -617,52 +679,52 @@ impl Edges {
             (place < count).then(|| bodies[index].first_sphere + place)
         };
 
-        let mut sources = vec![Source::Other; bodies.len()];
         let mut loads = vec![SphereLoad::default(); sphere_count as usize];
         let mut forces = vec![BodyForce::default(); bodies.len() * state.params.forces as usize];
         let mut heat = vec![BodyHeat::default(); bodies.len() * state.params.heat as usize];
         let mut sums = vec![BodyBonds::default(); bodies.len() * state.params.bonds as usize];
-        for &index in staying {
-            let now = find(self.entries[index].body);
-            sources[now] = Source::Stays(index);
-            let spheres = state.spheres_of(&state.bodies[index]);
+        for (now, source) in sources.iter().enumerate() {
+            let (of_spheres, of_forces, of_heat, of_sums, index) = match *source {
+                Source::Ghost(_) => continue,
+                Source::Stays(index) => {
+                    let index = index as usize;
+                    let own = state.spheres_of(&state.bodies[index]);
+                    let own = &state.sphere_loads[own];
+                    (
+                        own,
+                        &state.body_forces,
+                        &state.body_heat,
+                        &state.body_bonds,
+                        index,
+                    )
+                }
+                Source::Came(index) => {
+                    let index = index as usize;
+                    let own = &come.loads[come.spheres_of(index)];
+                    (own, &come.forces, &come.heat, &come.sums, index)
+                }
+            };
             let first = bodies[now].first_sphere as usize;
-            loads[first..first + spheres.len()].copy_from_slice(&state.sphere_loads[spheres]);
+            loads[first..first + of_spheres.len()].copy_from_slice(of_spheres);
             if let Some(force) = forces.get_mut(now) {
-                *force = state.body_forces[index];
+                *force = of_forces[index];
             }
             if let Some(heat) = heat.get_mut(now) {
-                *heat = state.body_heat[index];
+                *heat = of_heat[index];
             }
             if let Some(sums) = sums.get_mut(now) {
-                *sums = state.body_bonds[index];
-            }
-        }
-        for (index, moved) in come.iter().enumerate() {
-            let now = find(moved.entry.body);
-            sources[now] = Source::Came(index);
-            let first = bodies[now].first_sphere as usize;
-            loads[first..first + moved.loads.len()].copy_from_slice(&moved.loads);
-            if let (Some(own), Some(force)) = (forces.get_mut(now), moved.force) {
-                *own = force;
-            }
-            if let (Some(own), Some(moved)) = (heat.get_mut(now), moved.heat) {
-                *own = moved;
-            }
-            if let (Some(own), Some(moved)) = (sums.get_mut(now), moved.sums) {
-                *own = moved;
+                *sums = of_sums[index];
             }
         }
 
         // Calls a function with each contact of an own sphere: the other sphere, or the facet, and the history.
-        let size = state.params.history_size as usize;
         let for_each_contact = |act: &mut dyn FnMut(usize, u32, &[Vec4])| {
             for (body, source) in bodies.iter().zip(&sources) {
                 let spheres = state.spheres_of(body);
                 match *source {
-                    Source::Other => (),
+                    Source::Ghost(_) => (),
                     Source::Stays(index) => {
-                        let before = state.spheres_of(&state.bodies[index]);
+                        let before = state.spheres_of(&state.bodies[index as usize]);
                         for (sphere, before) in spheres.zip(before) {
                             for_each_history(state, before, |other, history| {
                                 let other = match other & WALL {
@@ -676,9 +738,10 @@ impl Edges {
                         }
                     }
                     Source::Came(index) => {
-                        for (sphere, own) in spheres.zip(&come[index].contacts) {
-                            let histories = own.histories.chunks_exact(size.max(1));
-                            for (&other, history) in own.others.iter().zip(histories) {
+                        for (sphere, own) in spheres.zip(come.spheres_of(index as usize)) {
+                            let (others, histories) = come.contacts_of(own, size);
+                            let histories = histories.chunks_exact(size.max(1));
+                            for (&other, history) in others.iter().zip(histories) {
                                 let other = match other & WALL {
                                     0 => sphere_of_whole(other),
                                     _ => Some(other),
@@ -811,10 +874,7 @@ impl Edges {
 
 impl Border for Edges {
     fn rebuild(&mut self, state: &mut State) {
-        let (staying, come) = match self.given.take() {
-            Some(given) => (Vec::new(), given),
-            None => self.migrate(state),
-        };
+        let (staying, come) = self.migrate(state);
         self.gather(state, staying, come);
         self.swap_heat(state);
     }
@@ -858,6 +918,84 @@ impl Border for Edges {
     }
 }
 
+/// Where rank 0 has the bodies from that it gives out.
+pub(super) enum Origin<'a> {
+    /// A state that has all of them.
+    State(&'a State),
+    /// A model, which makes them, a state that has all but them, and the empty one from which it was made.
+    Model {
+        model: &'a Model,
+        state: &'a State,
+        empty: &'a State,
+    },
+}
+
+impl Origin<'_> {
+    /// The ends of all bonds.
+    fn bonds(&self) -> &[Bond] {
+        match self {
+            Origin::State(state) | Origin::Model { state, .. } => &state.bonds,
+        }
+    }
+
+    /// Bodies that [`Origin::for_each`] takes at a time.
+    fn size(&self) -> usize {
+        let (Origin::State(state) | Origin::Model { state, .. }) = self;
+        let count = state.params.body_count as usize;
+        count.div_ceil(TIMES).clamp(1, GIVEN)
+    }
+
+    /// How often [`Origin::for_each`] calls a function.
+    fn rounds(&self) -> usize {
+        let (Origin::State(state) | Origin::Model { state, .. }) = self;
+        (state.params.body_count as usize).div_ceil(self.size())
+    }
+
+    /// Calls a function with some bodies of a state at a time, and how many bodies and spheres come before that state.
+    fn for_each(&self, mut act: impl FnMut(&State, Range<usize>, [u32; 2])) {
+        let size = self.size();
+        match self {
+            Origin::State(state) => {
+                let count = state.bodies.len();
+                for first in (0..count).step_by(size) {
+                    act(state, first..count.min(first + size), [0; 2]);
+                }
+            }
+            Origin::Model { model, empty, .. } => {
+                State::for_each_part(model, empty, size, |part, before| {
+                    act(part, 0..part.bodies.len(), before);
+                });
+            }
+        }
+    }
+}
+
+/// Has rank 0 `send` a message to each rank about some bodies of its origin at a time, and each `receive` its own until there is
+/// nothing left of it.
+fn in_rounds(
+    post: &mut Post,
+    rounds: usize,
+    origin: Option<&Origin>,
+    mut send: impl FnMut(&State, Range<usize>, [u32; 2]) -> Vec<Writer>,
+    mut receive: impl FnMut(&mut Reader),
+) {
+    let nothing = vec![Writer::default(); post.count()];
+    let mut pass_on = |messages: Vec<Writer>| {
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        let all = post.timed(|ranks| ranks.all_to_all(messages));
+        let mut message = Reader(&all[0]);
+        while !message.is_empty() {
+            receive(&mut message);
+        }
+    };
+    match origin {
+        Some(origin) => origin.for_each(|state, bodies, before| {
+            pass_on(send(state, bodies, before));
+        }),
+        None => (0..rounds).for_each(|_| pass_on(nothing.clone())),
+    }
+}
+
 /// The pace of a rank that had one `before`, after it and all ranks have computed for a time at a cost.
 fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
     if own.iter().chain(&all).any(|number| *number <= 0) {
@@ -868,15 +1006,26 @@ fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
     now.clamp(1.0 / MOST_PACE, MOST_PACE)
 }
 
-/// Place where the part has what a body carries.
+/// Place where a rank has a body, and what it carries, before its part is put together.
 #[derive(Clone, Copy)]
 enum Source {
     /// At this place of before.
-    Stays(usize),
-    /// In this one of those that have come.
-    Came(usize),
-    /// Another rank has it.
-    Other,
+    Stays(u32),
+    /// In this place of those that have come.
+    Came(u32),
+    /// In this place of the ghosts; another rank has what it carries.
+    Ghost(u32),
+}
+
+impl Source {
+    /// An own body.
+    fn body<'a>(self, state: &'a State, come: &'a Come) -> &'a Body {
+        match self {
+            Source::Stays(index) => &state.bodies[index as usize],
+            Source::Came(index) => &come.bodies[index as usize].1,
+            Source::Ghost(_) => unreachable!("a ghost is no own body"),
+        }
+    }
 }
 
 /// Writes all that a body carries: `whole` gives the index of a sphere in the whole scene, and `bonds` are ends of bonds as they are
@@ -906,17 +1055,19 @@ fn write_moved(
     }
     let spheres = state.spheres_of(&state.bodies[index]);
     message.put_all(&state.sphere_loads[spheres.clone()]);
+    let (mut others, mut histories) = (Vec::new(), Vec::new());
     for sphere in spheres {
-        let mut contacts = Contacts::default();
+        others.clear();
+        histories.clear();
         for_each_history(state, sphere, |other, history| {
-            contacts.others.push(match other & WALL {
+            others.push(match other & WALL {
                 0 => whole(other),
                 _ => other,
             });
-            contacts.histories.extend_from_slice(history);
+            histories.extend_from_slice(history);
         });
-        message.put_all(&contacts.others);
-        message.put_all(&contacts.histories);
+        message.put_all(&others);
+        message.put_all(&histories);
     }
 }
 

@@ -29,10 +29,15 @@
 //! # Rank 0
 //!
 //! [`ClusterEngine`] is an engine as any other: to a simulation on rank 0, the ranks are a device that has the state, and
-//! the simulation has a copy of it, of which it reads what it needs. Until the first step, that copy is the state, and the ranks
-//! have no bodies: so rank 0 needs no second copy to give them out. Each call is a message to all ranks, which
-//! [`serve`] it. So whatever a simulation does, it does on a cluster, too, and nothing but rank 0 needs to know of scenes,
-//! files and users.
+//! the simulation reads of it what it needs. Each call is a message to all ranks, which [`serve`] it. So whatever a simulation does,
+//! it does on a cluster, too, and nothing but rank 0 needs to know of scenes, files and users.
+//!
+//! The copy of the state that the simulation has is [free](State::free) from each step to the next read: it has the numbers of bodies and
+//! spheres, and who they are, but no more of them. Who sums something up reads the state part by part, and has no more than a part at
+//! a time ([`Engine::read_part`]); who needs all of it at once reads it into the copy.
+//!
+//! Bodies at the start are made from the model some at a time, and go to the ranks at once. Only where a state is the start, such as
+//! that of a checkpoint, the copy is the state until the first step, and the ranks have no bodies until then.
 
 mod blocks;
 mod bytes;
@@ -48,20 +53,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Reader, Writer};
+use edges::Origin;
 use part::{Command, LISTS, Lists, Part, SPREAD};
 
+use crate::model::Model;
 use crate::model::error::{Error, Result};
-use crate::state::layout::WALL_STEPS;
+use crate::state::layout::{Body, Sphere, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::clock::Clock;
-use crate::step::{Canceller, ClusterCost, Engine, PassTimes, SharedFile};
+use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile};
 
 /// The engine of rank 0, which steps a scene together with the other ranks.
 pub struct ClusterEngine {
     ranks: Arc<dyn Ranks>,
     part: Part,
-    /// Whether no step has been taken from the host's copy of the state on: that is the state then, and the ranks have no bodies.
+    /// Whether no step has been taken from a state that the host has: its copy is the state then, and the ranks have no bodies.
     fresh: bool,
     threads: Option<usize>,
     trace: Option<Trace>,
@@ -86,14 +93,14 @@ pub fn end(ranks: &dyn Ranks) {
 }
 
 impl ClusterEngine {
-    /// The engine of rank 0, for a state; the other ranks [`serve`]. Each has `threads` threads, as many as it has cores for if
-    /// `None`.
+    /// The engine of rank 0 for a model, and its state, whose bodies the ranks have; the others [`serve`]. Each has `threads` threads,
+    /// as many as it has cores for if `None`.
     pub fn new(
         ranks: Arc<dyn Ranks>,
         threads: Option<usize>,
         clock: Option<Clock>,
-        state: &State,
-    ) -> ClusterEngine {
+        model: &Model,
+    ) -> (ClusterEngine, State) {
         let mut engine = ClusterEngine {
             part: Part::new(Arc::clone(&ranks), clock),
             ranks,
@@ -102,8 +109,20 @@ impl ClusterEngine {
             trace: None,
             canceller: Canceller::default(),
         };
-        engine.begin(state);
-        engine
+        if model.history.is_some() {
+            // Its contacts are told by the places of their spheres in the whole.
+            let state = State::new(model);
+            engine.begin(&state);
+            return (engine, state);
+        }
+        let (state, empty) = State::without_elements(model);
+        engine.begin(&state);
+        engine.give_out(&Origin::Model {
+            model,
+            state: &state,
+            empty: &empty,
+        });
+        (engine, state)
     }
 
     /// Has all ranks do something. Returns what they have to say.
@@ -119,20 +138,18 @@ impl ClusterEngine {
         self.fresh = true;
     }
 
-    /// Gives each rank its part of a state from which no step has been taken.
-    fn give_out(&mut self, state: &State) {
-        // What is constant may have changed, too.
-        self.begin(state);
+    /// Gives each rank its part.
+    fn give_out(&mut self, origin: &Origin) {
         self.fresh = false;
         self.ranks.broadcast(&mut Command::GiveOut.message().0);
         let Part {
             edges,
-            state: part,
+            state,
             engine,
             ..
         } = &mut self.part;
         engine.forget();
-        edges.give_out(part, Some(state));
+        edges.give_out(state, Some(origin));
     }
 
     /// Costs of the steps since the last [`Engine::replace`].
@@ -152,6 +169,7 @@ impl ClusterEngine {
             bytes_per_step: part(sum(&|own| own[1]), steps),
             messages_per_step: part(sum(&|own| own[2]), steps),
             ghosts_per_rank: part(sum(&|own| own[3]), steps * ranks),
+            most_bodies: all.iter().map(|own| own[6] as usize).max().unwrap_or(0),
         }
     }
 
@@ -159,8 +177,11 @@ impl ClusterEngine {
     /// poses of walls.
     fn take(&mut self, state: &mut State, count: u64) -> u64 {
         if self.fresh {
-            self.give_out(state);
+            // What is constant may have changed, too.
+            self.begin(state);
+            self.give_out(&Origin::State(state));
         }
+        state.free();
         let before = state.stats[0].steps;
         let mut message = Command::Step.message();
         message.put(count);
@@ -262,26 +283,98 @@ impl Engine for ClusterEngine {
             Field::SphereLoads,
         ];
         wanted.retain(|field| of_bodies.contains(field) || LISTS.contains(field));
+        if state.bonds.is_empty() {
+            wanted.retain(|field| *field != Field::Bonds);
+        }
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut message = Command::Read.message();
-        let number = |field: &Field| Field::ALL.iter().position(|own| own == field);
-        let numbers = wanted.iter().filter_map(number).map(|number| number as u8);
-        message.put_all(&numbers.collect::<Vec<u8>>());
-        let mut all = Vec::new();
-        for answer in self.tell(message) {
-            let mut lists = Lists::default();
-            Part::place(&answer, &wanted, state, &mut lists);
-            all.push(lists);
+        let is_free = state.is_free();
+        if is_free {
+            wanted.push(Field::Bodies);
         }
+        let all = 0..state.params.body_count;
+        let answers = self.tell(Part::reading(all, bodies_first(&mut wanted)));
+        if is_free {
+            state.make_room();
+        }
+        for answer in &answers {
+            if wanted[0] == Field::Bodies {
+                for (place, body) in Part::placed_bodies(answer) {
+                    state.bodies[place as usize] = body;
+                }
+            }
+        }
+        if is_free {
+            for index in 0..state.bodies.len() {
+                for sphere in state.spheres_of(&state.bodies[index]) {
+                    state.spheres[sphere].body = index as u32;
+                }
+            }
+        }
+        let lists = answers
+            .iter()
+            .map(|answer| Part::place(answer, &wanted, state, [0; 2]));
+        let lists: Vec<Lists> = lists.collect();
         if wanted.contains(&Field::Neighbours) {
-            Lists::place(&all, state);
+            Lists::place(&lists, state);
         }
         Ok(())
     }
 
+    fn hold(&mut self, state: &mut State) -> Result<()> {
+        match state.is_free() {
+            true => self.read(&[Field::Bodies], state),
+            false => Ok(()),
+        }
+    }
+
+    fn read_part(
+        &mut self,
+        bodies: Range<u32>,
+        fields: &[Field],
+        part: &mut State,
+    ) -> Result<Before> {
+        let mut wanted: Vec<Field> = fields.to_vec();
+        wanted.retain(|field| SPREAD.contains(field));
+        wanted.push(Field::Bodies);
+        let answers = self.tell(Part::reading(bodies.clone(), bodies_first(&mut wanted)));
+        part.free();
+        part.bodies = vec![Body::default(); bodies.len()];
+        for (place, body) in answers
+            .iter()
+            .flat_map(|answer| Part::placed_bodies(answer))
+        {
+            part.bodies[(place - bodies.start) as usize] = body;
+        }
+        let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
+        let mut spheres = 0;
+        for body in &mut part.bodies {
+            body.first_sphere -= first_sphere;
+            spheres = body.first_sphere + part.properties[body.kind as usize].sphere_count;
+        }
+        part.set_counts(bodies.len() as u32, spheres);
+        part.make_room();
+        let before = [bodies.start, first_sphere];
+        let lists = answers
+            .iter()
+            .map(|answer| Part::place(answer, &wanted, part, before));
+        let lists: Vec<Lists> = lists.collect();
+        let mut others = Vec::new();
+        if wanted.contains(&Field::Neighbours) {
+            Lists::place(&lists, part);
+            others = Lists::keep_later(part, first_sphere);
+            self.add_others(&others, part, bodies.start);
+        }
+        Ok(Before {
+            bodies: bodies.start,
+            spheres: first_sphere,
+            others,
+        })
+    }
+
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
+        self.hold(state)?;
         self.read_rows(&[body as u32], state);
         Ok(())
     }
@@ -340,6 +433,7 @@ impl Engine for ClusterEngine {
         if bodies.is_empty() {
             return Ok(());
         }
+        self.hold(state)?;
         self.read_rows(bodies, state);
         let mut spheres = 0;
         let mut counts = Vec::new();
@@ -410,7 +504,7 @@ impl Engine for ClusterEngine {
         let mut message = Command::Save.message();
         message.put_all(path.as_bytes());
         message.put(file.length);
-        message.put(state.spheres.len() as u64);
+        message.put(u64::from(state.params.sphere_count));
         for field in SPREAD {
             let of = file.fields.iter().find(|(own, _)| *own == field);
             message.put(of.map_or(u64::MAX, |(_, start)| *start));
@@ -420,7 +514,7 @@ impl Engine for ClusterEngine {
         let lists = file.fields.iter();
         for (_, start) in lists.filter(|(field, _)| *field == Field::NeighbourStarts) {
             // The end of the last one, which is no sphere's.
-            let end = start + size_of_val(&state.neighbour_starts[1..]) as u64;
+            let end = start + size_of::<u32>() as u64 * u64::from(state.params.sphere_count);
             let count = state.stats[0].neighbours;
             self.part.pieces.push((end, count.to_le_bytes().to_vec()));
         }
@@ -445,7 +539,42 @@ impl Engine for ClusterEngine {
     }
 }
 
+/// Fields with that of the bodies first, if it is among them, and only once: the places of all others follow from it.
+fn bodies_first(fields: &mut Vec<Field>) -> &[Field] {
+    let count = fields.len();
+    fields.retain(|field| *field != Field::Bodies);
+    if fields.len() < count {
+        fields.insert(0, Field::Bodies);
+    }
+    fields
+}
+
 impl ClusterEngine {
+    /// Adds some spheres of the whole scene to a part whose first body is this one there: what its bodies touch.
+    fn add_others(&mut self, others: &[u32], part: &mut State, first_body: u32) {
+        let mut message = Command::ReadSpheres.message();
+        message.put_all(others);
+        if others.is_empty() {
+            return;
+        }
+        let count = part.spheres.len();
+        part.spheres.resize(count + others.len(), Sphere::default());
+        for answer in self.tell(message) {
+            let mut answer = Reader(&answer);
+            while !answer.is_empty() {
+                let place = answer.take::<u32>() as usize;
+                let sphere: Sphere = answer.take();
+                part.spheres[count + place] = Sphere {
+                    body: sphere.body.wrapping_sub(first_body),
+                    ..sphere
+                };
+            }
+        }
+        // They have no lists.
+        let end = part.neighbour_starts[count];
+        part.neighbour_starts.resize(part.spheres.len() + 1, end);
+    }
+
     /// Reads rows of some bodies into a state.
     fn read_rows(&mut self, bodies: &[u32], state: &mut State) {
         if self.fresh {

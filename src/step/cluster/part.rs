@@ -1,5 +1,6 @@
 //! The part of a scene that a rank steps, and what it does when rank 0 says so.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::{NoUninit, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
@@ -30,8 +31,10 @@ pub(super) enum Command {
     GiveOut,
     /// Take steps.
     Step,
-    /// Send fields of the own bodies to rank 0.
+    /// Send fields of some of the own bodies to rank 0.
     Read,
+    /// Send some spheres to rank 0.
+    ReadSpheres,
     /// Send the rows of some bodies to rank 0.
     ReadRows,
     /// Take over a field of the whole scene.
@@ -55,11 +58,12 @@ pub(super) enum Command {
 }
 
 impl Command {
-    const ALL: [Command; 14] = [
+    const ALL: [Command; 15] = [
         Command::Start,
         Command::GiveOut,
         Command::Step,
         Command::Read,
+        Command::ReadSpheres,
         Command::ReadRows,
         Command::Write,
         Command::WriteRows,
@@ -152,6 +156,7 @@ impl Part {
         let looks = [
             Command::Step,
             Command::Read,
+            Command::ReadSpheres,
             Command::ReadRows,
             Command::Report,
             Command::Count,
@@ -166,7 +171,7 @@ impl Part {
                 None
             }
             Command::GiveOut => {
-                self.edges.give_out(&self.state, None);
+                self.edges.give_out(&mut self.state, None);
                 None
             }
             Command::Step => {
@@ -174,16 +179,12 @@ impl Part {
                 None
             }
             Command::Read => {
+                let bodies = message.take::<u32>()..message.take::<u32>();
                 let fields = message.take_all::<u8>();
-                Some(
-                    self.read(
-                        &fields
-                            .iter()
-                            .map(|&own| Field::ALL[own as usize])
-                            .collect::<Vec<_>>(),
-                    ),
-                )
+                let fields = fields.iter().map(|&own| Field::ALL[own as usize]);
+                Some(self.read(bodies, &fields.collect::<Vec<_>>()))
             }
+            Command::ReadSpheres => Some(self.read_spheres(&message.take_all())),
             Command::ReadRows => Some(self.read_rows(&message.take_all())),
             Command::Write => {
                 let field = Field::ALL[message.take::<u8>() as usize];
@@ -347,9 +348,20 @@ impl Part {
         stats.max_overlap_fraction = most[0] as u32;
     }
 
-    /// Some fields of own bodies, as the whole scene has them: see [`Part::place`].
-    fn read(&self, fields: &[Field]) -> Vec<u8> {
+    /// A message that asks for some fields of some bodies, that of the bodies first if it is among them.
+    pub fn reading(bodies: Range<u32>, fields: &[Field]) -> Writer {
+        let mut message = Command::Read.message();
+        message.put([bodies.start, bodies.end]);
+        let number = |field: &Field| Field::ALL.iter().position(|own| own == field);
+        let numbers = fields.iter().filter_map(number).map(|number| number as u8);
+        message.put_all(&numbers.collect::<Vec<u8>>());
+        message
+    }
+
+    /// Some fields of those of some bodies that are own ones, as the whole scene has them: see [`Part::place`].
+    fn read(&self, bodies: Range<u32>, fields: &[Field]) -> Vec<u8> {
         let own = self.edges.own().map(|(index, entry)| (index, *entry));
+        let own = own.filter(|(_, entry)| bodies.contains(&entry.body));
         let own: Vec<(usize, Entry)> = own.collect();
         let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
         let mut message = Writer::default();
@@ -531,43 +543,87 @@ impl Part {
         answer.0
     }
 
-    /// Puts what a rank has read into a state of the whole scene. `spheres` is how many entries the list of each sphere has, as
-    /// soon as that has been read.
-    pub fn place(message: &[u8], fields: &[Field], whole: &mut State, lists: &mut Lists) {
+    /// The bodies that a rank has read, by their indices in the whole scene.
+    pub fn placed_bodies(message: &[u8]) -> impl Iterator<Item = (u32, Body)> {
         let mut message = Reader(message);
+        let mut bodies: Vec<u32> = Vec::new();
+        let mut rows: &[u8] = &[];
+        if !message.is_empty() {
+            bodies = message.take_all();
+            rows = message.bytes_of_all::<u8>();
+        }
+        let rows = rows.chunks_exact(size_of::<Body>());
+        bodies.into_iter().zip(rows.map(pod_read_unaligned))
+    }
+
+    /// Puts what a rank has read, but for bodies, into a state that has these, and so many bodies and spheres of the whole scene
+    /// before its first. Returns the neighbour lists.
+    pub fn place(message: &[u8], fields: &[Field], state: &mut State, before: [u32; 2]) -> Lists {
+        let mut message = Reader(message);
+        let mut lists = Lists::default();
         if message.is_empty() {
-            return;
+            return lists;
         }
         let bodies: Vec<u32> = message.take_all();
-        let spheres: Vec<u32> = bodies
+        let bodies: Vec<u32> = bodies.iter().map(|body| body - before[0]).collect();
+        lists.spheres = bodies
             .iter()
-            .flat_map(|&body| whole.spheres_of(&whole.bodies[body as usize]))
+            .flat_map(|&body| state.spheres_of(&state.bodies[body as usize]))
             .map(|sphere| sphere as u32)
             .collect();
         for &field in fields {
             let rows = message.bytes_of_all::<u8>();
             match field {
-                Field::Bodies => put(&mut whole.bodies, &bodies, rows),
-                Field::BodyForces => put(&mut whole.body_forces, &bodies, rows),
-                Field::BodyHeat => put(&mut whole.body_heat, &bodies, rows),
-                Field::BodyBonds => put(&mut whole.body_bonds, &bodies, rows),
+                Field::BodyForces => put(&mut state.body_forces, &bodies, rows),
+                Field::BodyHeat => put(&mut state.body_heat, &bodies, rows),
+                Field::BodyBonds => put(&mut state.body_bonds, &bodies, rows),
                 Field::Bonds => {
                     let ends: Vec<Bond> = pod_collect_to_vec(rows);
                     for own in ends.chunk_by(|a, b| a.own() == b.own()) {
                         let before = |bond: &Bond| bond.own() < own[0].own();
-                        let start = whole.bonds.partition_point(before);
-                        whole.bonds[start..start + own.len()].copy_from_slice(own);
+                        let start = state.bonds.partition_point(before);
+                        state.bonds[start..start + own.len()].copy_from_slice(own);
                     }
                 }
-                Field::Spheres => put(&mut whole.spheres, &spheres, rows),
-                Field::SphereLoads => put(&mut whole.sphere_loads, &spheres, rows),
+                Field::Spheres => {
+                    put(&mut state.spheres, &lists.spheres, rows);
+                    for &sphere in &lists.spheres {
+                        state.spheres[sphere as usize].body -= before[0];
+                    }
+                }
+                Field::SphereLoads => put(&mut state.sphere_loads, &lists.spheres, rows),
                 Field::NeighbourStarts => lists.counts = pod_collect_to_vec(rows),
                 Field::Neighbours => lists.entries = pod_collect_to_vec(rows),
                 Field::History => lists.histories = pod_collect_to_vec(rows),
                 _ => (),
             }
         }
-        lists.spheres = spheres;
+        lists
+    }
+
+    /// Those of some spheres of the whole scene that are of own bodies: their places among these, and what they are.
+    fn read_spheres(&self, spheres: &[u32]) -> Vec<u8> {
+        let Part { state, edges, .. } = self;
+        let mut message = Writer::default();
+        for (place, &sphere) in (0_u32..).zip(spheres) {
+            let after = edges
+                .entries
+                .partition_point(|entry| entry.first_sphere <= sphere);
+            let Some(index) = after.checked_sub(1) else {
+                continue;
+            };
+            let entry = edges.entries[index];
+            let own = state.spheres_of(&state.bodies[index]);
+            let member = (sphere - entry.first_sphere) as usize;
+            if !entry.ghost && member < own.len() {
+                message.put(place);
+                message.put(Sphere {
+                    body: entry.body,
+                    ..state.spheres[own.start + member]
+                });
+            }
+        }
+        message.0
     }
 
     /// The rows of some bodies of the whole scene that are own ones.
@@ -738,7 +794,6 @@ impl Part {
             communication,
             all,
         } = self.edges.post.counts;
-        let own = self.edges.own().count();
         let mut message = Writer::default();
         message.put([
             steps as f64,
@@ -747,7 +802,7 @@ impl Part {
             ghosts as f64,
             communication.as_secs_f64(),
             all.as_secs_f64(),
-            own as f64,
+            self.edges.entries.len() as f64,
         ]);
         message.0
     }
@@ -793,10 +848,53 @@ impl Lists {
         whole.neighbour_starts = starts;
     }
 
+    /// Keeps, of the lists of a part before which there are so many spheres, the entries of walls and of spheres that come later, so that
+    /// each contact is there once. Those that are not in the part follow its own: returns their places in the whole scene.
+    pub fn keep_later(part: &mut State, before: u32) -> Vec<u32> {
+        let count = part.spheres.len() as u32;
+        let size = part.params.history_size as usize;
+        let mut others: Vec<u32> = Vec::new();
+        let (mut end, mut from) = (0, 0);
+        for sphere in 0..count {
+            let to = part.neighbour_starts[sphere as usize + 1] as usize;
+            for entry in from..to {
+                let mut other = part.neighbours[entry];
+                if other & WALL == 0 {
+                    if other <= before + sphere {
+                        continue;
+                    }
+                    match other - before {
+                        own if own < count => other = own,
+                        _ => others.push(other),
+                    }
+                }
+                part.neighbours[end] = other;
+                let history = size * entry..size * (entry + 1);
+                part.history.copy_within(history, size * end);
+                end += 1;
+            }
+            from = to;
+            part.neighbour_starts[sphere as usize + 1] = end as u32;
+        }
+        others.sort_unstable();
+        others.dedup();
+        for other in part.neighbours[..end].iter_mut() {
+            if *other & WALL == 0 && *other >= count {
+                let place = others.binary_search(other).expect("it is among them");
+                *other = count + place as u32;
+            }
+        }
+        others
+    }
+
     /// Has a state of the whole scene have lists with so many entries.
     pub fn make_room(total: u32, whole: &mut State) {
         if whole.params.neighbour_capacity < total {
-            whole.set_neighbour_capacity(State::neighbour_room(total));
+            let room = State::neighbour_room(total);
+            match whole.is_free() {
+                true => whole.params.neighbour_capacity = room,
+                false => whole.set_neighbour_capacity(room),
+            }
         }
         whole.stats[0].neighbours = total;
     }

@@ -1,0 +1,189 @@
+//! What sums up a state, whose parts may come one by one.
+
+use std::ops::ControlFlow;
+
+use super::Simulation;
+use super::flow::Seen;
+use super::network::Histogram;
+use super::snapshot::{Snapshot, Touching, WallLoad};
+use super::summary::{Energy, EnergySums, Summary, Sums};
+use crate::model::Model;
+use crate::model::error::Result;
+use crate::state::layout::{ANCHOR, Load, SPRING};
+use crate::state::{Field, State};
+use crate::step::Before;
+
+/// Bodies of a part at most, and how many parts there are at least: so runs with few bodies go the way of those with many.
+const MOST: u32 = 1 << 16;
+const PARTS: u32 = 8;
+
+/// What sums up a state: all numbers of a row of statistics that need each body or contact.
+#[derive(Clone, Debug)]
+pub(crate) struct Totals {
+    pub summary: Summary,
+    pub energy: Energy,
+    pub coordination: f64,
+    /// As [`Snapshot::largest_overlap_fraction`].
+    pub largest_overlap_fraction: f64,
+    pub wall_loads: Vec<WallLoad>,
+    /// Reading of each probe; a face has none.
+    pub seen: Vec<Seen>,
+    /// Load on each of [`Model::held`].
+    pub held: Vec<Load>,
+}
+
+/// Totals of the parts so far.
+pub(crate) struct Tally {
+    summary: Sums,
+    energy: EnergySums,
+    touching: Touching,
+    largest_overlap_fraction: f64,
+    wall_loads: Vec<WallLoad>,
+    seen: Vec<Seen>,
+    held: Vec<Load>,
+}
+
+impl Tally {
+    /// Begins; the elements of the whole state may be elsewhere.
+    pub(crate) fn new(model: &Model, whole: &State) -> Tally {
+        Tally {
+            summary: Sums::default(),
+            energy: EnergySums::new(whole),
+            touching: Touching::default(),
+            largest_overlap_fraction: 0.0,
+            wall_loads: vec![WallLoad::default(); model.walls.len()],
+            seen: vec![Seen::default(); model.flow.probes.len()],
+            held: vec![Load::default(); model.held.len()],
+        }
+    }
+
+    /// Adds a part.
+    pub(crate) fn add(&mut self, part: &Snapshot, before: &Before) {
+        let Snapshot { model, state, .. } = *part;
+        self.summary.add(model, state, before.spheres);
+        self.energy.add(model, state);
+        self.touching.add(state);
+        let largest = part.largest_overlap_fraction();
+        self.largest_overlap_fraction = self.largest_overlap_fraction.max(largest);
+        part.add_wall_loads(&mut self.wall_loads);
+        for (seen, probe) in self.seen.iter_mut().zip(&model.flow.probes) {
+            if !probe.region.is_face() {
+                seen.add(&probe.region, model, state);
+            }
+        }
+        for (load, (id, _)) in self.held.iter_mut().zip(&model.held) {
+            if let Ok(place) = state.identities.binary_search_by_key(id, |body| body.id) {
+                *load = state.load(&state.bodies[place]);
+            }
+        }
+    }
+
+    /// The totals of a state, whose elements may be elsewhere.
+    pub(crate) fn finish(self, whole: &Snapshot) -> Totals {
+        let Snapshot { model, state, .. } = *whole;
+        let summary = self.summary.finish(state);
+        let summed = whole.summed_wall_loads();
+        Totals {
+            energy: self.energy.finish(model, state, summary.kinetic_energy),
+            summary,
+            coordination: self.touching.mean(),
+            largest_overlap_fraction: self.largest_overlap_fraction,
+            wall_loads: summed.unwrap_or(self.wall_loads),
+            seen: self.seen.into_iter().map(Seen::mean).collect(),
+            held: self.held,
+        }
+    }
+}
+
+impl Snapshot<'_> {
+    /// What sums it up.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut tally = Tally::new(self.model, self.state);
+        tally.add(self, &Before::default());
+        tally.finish(self)
+    }
+}
+
+impl Simulation {
+    /// Calls a function with the present state part by part, in the order of the bodies, until it breaks, and returns what is common to
+    /// all of them. A part has the buffers of a snapshot, and what [`Engine::read_part`](crate::step::Engine::read_part) says. There is
+    /// one part, which is all of it, unless many processes have the state.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(crate) fn for_each_part(
+        &mut self,
+        fields: &[Field],
+        mut act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
+    ) -> Result<Snapshot<'_>> {
+        if !self.is_in_parts() {
+            self.fetch(fields)?;
+            let whole = self.fetched();
+            let _ = act(&whole, &Before::default());
+            return Ok(self.fetched());
+        }
+        let (spread, common): (Vec<Field>, Vec<Field>) = fields
+            .iter()
+            .partition(|field| self.engine.is_spread(**field));
+        self.fetch(&common)?;
+        let mut part = self.state.outline();
+        let count = self.state.params.body_count;
+        let size = count.div_ceil(PARTS).clamp(1, MOST);
+        for first in (0..count).step_by(size as usize) {
+            let bodies = first..count.min(first + size);
+            let before = self.engine.read_part(bodies.clone(), &spread, &mut part)?;
+            let identities = &self.state.identities[bodies.start as usize..bodies.end as usize];
+            part.identities = identities.to_vec();
+            let snapshot = Snapshot {
+                model: &self.model,
+                state: &part,
+                steps: self.steps,
+            };
+            if act(&snapshot, &before).is_break() {
+                break;
+            }
+        }
+        Ok(self.fetched())
+    }
+
+    /// Whether the state comes in parts: many processes have it, and nothing leads from one body to any other.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        let leads = |kind: u32| [SPRING, ANCHOR].contains(&kind);
+        self.is_spread()
+            && self.state.bonds.is_empty()
+            && !self.state.actions.iter().any(|action| leads(action.kind))
+    }
+
+    /// What sums up the present state.
+    pub(crate) fn totals(&mut self) -> Result<Totals> {
+        let mut tally = Tally::new(&self.model, &self.state);
+        let whole = self.for_each_part(&Snapshot::fields_of_totals(), |part, before| {
+            tally.add(part, before);
+            ControlFlow::Continue(())
+        })?;
+        Ok(tally.finish(&whole))
+    }
+
+    /// Histograms with so many intervals of the present contacts: of their overlaps as fractions of the smaller radius, and of the sizes
+    /// of their forces, N.
+    pub(crate) fn histograms(&mut self, bins: usize) -> Result<[Histogram; 2]> {
+        let fields = Snapshot::fields_of_totals();
+        let mut largest = [0.0_f64; 2];
+        self.for_each_part(&fields, |part, _| {
+            for contact in part.contacts() {
+                let values = [contact.overlap_fraction, contact.force.length()];
+                largest = [0, 1].map(|which| largest[which].max(values[which]));
+            }
+            ControlFlow::Continue(())
+        })?;
+        let mut histograms = largest.map(|largest| Histogram::empty(largest, bins));
+        self.for_each_part(&fields, |part, _| {
+            for contact in part.contacts() {
+                histograms[0].add(contact.overlap_fraction);
+                histograms[1].add(contact.force.length());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(histograms)
+    }
+}
