@@ -27,7 +27,7 @@ enum Kept<T> {
     },
 }
 
-/// What makes the elements of a list, each time the same.
+/// A maker of the elements of a list, each time the same ones.
 pub(crate) trait Make<T>: Send + Sync {
     /// Calls a function with each element, in order.
     fn each(&self, act: &mut dyn FnMut(&T));

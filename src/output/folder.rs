@@ -190,7 +190,7 @@ struct Job {
 enum DueRow {
     /// To be summed up, after so many spheres times steps a second.
     Now(f64),
-    /// Those who have the state have summed it up.
+    /// Already summed up, by those who have the state.
     Summed(Statistics),
 }
 

@@ -1,4 +1,4 @@
-//! What sums up a state, whose parts may come one by one.
+//! Totals of a state, whose parts may come one by one.
 
 use std::ops::ControlFlow;
 
@@ -17,13 +17,13 @@ use crate::step::Before;
 const MOST: u32 = 1 << 16;
 const PARTS: u32 = 8;
 
-/// What sums up a state: all numbers of a row of statistics that need each body or contact.
+/// Totals of a state: all numbers of a row of statistics that need each body or contact.
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     pub summary: Summary,
     pub energy: Energy,
     pub coordination: f64,
-    /// As [`Snapshot::largest_overlap_fraction`].
+    /// Largest overlap in the last step, as [`Snapshot::largest_overlap_fraction`] has it.
     pub largest_overlap_fraction: f64,
     pub wall_loads: Vec<WallLoad>,
     /// Reading of each probe; a face has none.
@@ -96,7 +96,7 @@ impl Tally {
 }
 
 impl Snapshot<'_> {
-    /// What sums it up.
+    /// Its totals.
     pub(crate) fn totals(&self) -> Totals {
         let mut tally = Tally::new(self.model, self.state);
         tally.add(self, &Before::default());
@@ -154,7 +154,10 @@ impl Simulation {
             && !self.state.actions.iter().any(|action| leads(action.kind))
     }
 
-    /// What sums up the present state.
+    /// Totals of the present state.
+    ///
+    /// # Errors
+    /// If the device is lost.
     pub(crate) fn totals(&mut self) -> Result<Totals> {
         let mut tally = Tally::new(&self.model, &self.state);
         let whole = self.for_each_part(&Snapshot::fields_of_totals(), |part, before| {
@@ -166,6 +169,9 @@ impl Simulation {
 
     /// Histograms with so many intervals of the present contacts: of their overlaps as fractions of the smaller radius, and of the sizes
     /// of their forces, N.
+    ///
+    /// # Errors
+    /// If the device is lost.
     pub(crate) fn histograms(&mut self, bins: usize) -> Result<[Histogram; 2]> {
         let fields = Snapshot::fields_of_totals();
         let mut largest = [0.0_f64; 2];

@@ -111,7 +111,7 @@ impl Watch {
         Ok(self.judge(&whole, energy, &outside))
     }
 
-    /// What there is to say of a state, whose elements may be elsewhere, with its energy if it [`weighs`](Watch::weighs) that.
+    /// Warnings about a state, whose elements may be elsewhere, with its energy if it [`weighs`](Watch::weighs) that.
     fn judge(
         &mut self,
         whole: &Snapshot,

@@ -168,7 +168,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of a body of the model.
+    /// Identity of a body of the model.
     pub(crate) fn of(id: u64, body: &ModelBody) -> Identity {
         Identity {
             id,

@@ -52,7 +52,7 @@ pub struct SharedFile<'a> {
     pub fields: &'a [(Field, u64)],
 }
 
-/// What comes before a part of a state in the whole, and the spheres of other parts that it has.
+/// Numbers of bodies and spheres before a part of a state, and the spheres of other parts that it has.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Before {

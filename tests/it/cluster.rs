@@ -118,7 +118,7 @@ fn summed(simulation: &mut Simulation) -> Value {
     summary
 }
 
-/// What a look at a simulation says, with any body outside of where it belongs.
+/// Warnings of a look at a simulation.
 fn warned(simulation: &mut Simulation) -> Vec<String> {
     let mut watch = Watch::new(simulation, Duration::default);
     watch.look_at(simulation).unwrap()

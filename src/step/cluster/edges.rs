@@ -918,7 +918,7 @@ impl Border for Edges {
     }
 }
 
-/// Where rank 0 has the bodies from that it gives out.
+/// Source of the bodies that rank 0 gives out.
 pub(super) enum Origin<'a> {
     /// A state that has all of them.
     State(&'a State),
@@ -945,7 +945,7 @@ impl Origin<'_> {
         count.div_ceil(TIMES).clamp(1, GIVEN)
     }
 
-    /// How often [`Origin::for_each`] calls a function.
+    /// Number of times that [`Origin::for_each`] calls a function.
     fn rounds(&self) -> usize {
         let (Origin::State(state) | Origin::Model { state, .. }) = self;
         (state.params.body_count as usize).div_ceil(self.size())

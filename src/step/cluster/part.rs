@@ -601,7 +601,7 @@ impl Part {
         lists
     }
 
-    /// Those of some spheres of the whole scene that are of own bodies: their places among these, and what they are.
+    /// Own ones among some spheres of the whole scene: their places among these, and the spheres.
     fn read_spheres(&self, spheres: &[u32]) -> Vec<u8> {
         let Part { state, edges, .. } = self;
         let mut message = Writer::default();
