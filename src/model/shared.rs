@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 /// A list whose copies share memory until one of them changes; it dereferences to a [`Vec`].
 ///
 /// So a scene, its simulation and the folder of its run hold the same millions of bodies once. A list that follows from a few numbers
-/// is [made](Shared::made) anew, element by element, for whoever [visits](Shared::visit) it; it takes memory only from when somebody
+/// is made anew, element by element, for whoever [visits](Shared::visit) it; it takes memory only from when somebody
 /// asks for all of it.
 #[derive(Clone)]
 pub struct Shared<T>(Arc<Kept<T>>);
@@ -82,7 +82,7 @@ impl<T> Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Calls a function with at least one element of each kind, as what makes them has it; of a list, with each element.
+    /// Calls a function with one element of each kind at least; of a list in memory, with each element.
     pub(crate) fn visit_kinds(&self, act: impl FnMut(&T)) {
         match &*self.0 {
             Kept::List(list) => list.iter().for_each(act),
