@@ -1,5 +1,6 @@
 //! Films: MP4 and WebM through the program ffmpeg, GIF without it.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -146,6 +147,9 @@ fn failed(path: &Path, reason: impl ToString) -> FilmError {
 /// If it cannot be started.
 fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Child, FilmError> {
     let [width, height] = size;
+    // Else it takes a name that begins with a minus sign for an option, and one with a colon for an address.
+    let mut file = OsString::from("file:");
+    file.push(path);
     let mut command = Command::new("ffmpeg");
     // After Ctrl-C, Rockfall ends the film in order; in a process group of its own, ffmpeg does not stop before that.
     #[cfg(unix)]
@@ -164,7 +168,7 @@ fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Chil
         .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
         .args(["-color_trc", "iec61966-2-1", "-color_range", "tv"])
         .args(codec)
-        .arg(path)
+        .arg(file)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -33,7 +33,12 @@ pub(super) fn check(model: &Model, [here, parts]: [usize; 2]) -> Result<()> {
         return Ok(());
     }
     let needed = needed(model, spheres) / parts as u64 * here as u64;
-    match available() {
+    fits(spheres, needed, available())
+}
+
+/// Refuses what needs more than is available, if that is known.
+fn fits(spheres: u64, needed: u64, available: Option<u64>) -> Result<()> {
+    match available {
         Some(available) if needed > available => Err(Error::NoMemory {
             spheres,
             needed,
@@ -91,6 +96,43 @@ mod tests {
         assert_eq!(of_group(folder.path()), Some(400));
         write("memory.max", "max\n");
         assert_eq!(of_group(folder.path()), None);
+    }
+
+    /// A run takes no more than was estimated, and not much less.
+    #[test]
+    fn what_is_needed_is_what_a_run_takes() {
+        let text = r#"{
+            "version": 1,
+            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-5 },
+            "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+            "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
+            "fills": [ { "count": 125000, "shapes": { "ball": 1 }, "placement": "grid", "spacing": 0.0199,
+                         "region": { "min": [0, 0, 0], "max": [1, 1, 1] } } ],
+            "initial_overlap": "allow"
+        }"#;
+        let scene = crate::scene::parse(text, "many.json".as_ref()).unwrap();
+        let needed = needed(&scene.model, 125_000);
+        let mut simulation = crate::Simulation::on_cpu(scene.model, Some(2)).unwrap();
+        simulation.step(2).unwrap();
+        let taken = simulation.memory();
+        assert!(
+            (needed / 2..=needed).contains(&taken),
+            "{taken} bytes, {needed} estimated"
+        );
+        assert!(needed / 125_000 < 700, "{needed}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_numbers() {
+        let gigabyte = 1_000_000_000;
+        let refused = fits(5_000_000, 3 * gigabyte, Some(2 * gigabyte)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the scene has 5000000 spheres, which take about 3.0 GB on the CPU engine, and this machine has 2.0 GB left; \
+             use fewer bodies, a GPU, or a larger machine"
+        );
+        fits(5_000_000, 2 * gigabyte, Some(2 * gigabyte)).unwrap();
+        fits(5_000_000, 3 * gigabyte, None).unwrap();
     }
 
     #[cfg(target_os = "linux")]

@@ -1034,6 +1034,36 @@ fn schema_prints_a_json_schema() {
     assert!(schema["properties"]["bodies"].is_object());
 }
 
+/// A machine may have no graphics driver at all.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_an_adapter_a_run_takes_the_cpu_or_says_what_is_missing() {
+    let place = Place::new().with("ball.json", &ball());
+    let bare = |arguments: &[&str]| {
+        let mut command =
+            place.command(&[&["run", "ball.json", "--steps", "1"], arguments].concat());
+        for variable in [
+            "VK_DRIVER_FILES",
+            "VK_ICD_FILENAMES",
+            "__EGL_VENDOR_LIBRARY_FILENAMES",
+        ] {
+            command.env(variable, "/nonexistent");
+        }
+        Outcome::of(command)
+    };
+    bare(&["--backend", "gpu"]).failed(
+        1,
+        &["no GPU was found; wgpu sees: none", "use --backend cpu"],
+    );
+    let auto = bare(&[]);
+    assert_eq!(auto.code, Some(0), "{}", auto.stderr);
+    assert!(
+        auto.stderr.contains("(no GPU was found)"),
+        "{}",
+        auto.stderr
+    );
+}
+
 #[test]
 fn adapters_are_listed_with_what_auto_would_choose() {
     let place = Place::new();
@@ -1289,6 +1319,58 @@ fn a_sweep_runs_the_grid_and_keeps_a_table() {
 }
 
 /// A name of a file is bytes, and need not be text.
+/// A command names all that it writes.
+#[test]
+fn a_run_writes_only_where_it_is_told_to() {
+    let place = Place::new().with("ball.json", &ball());
+    fs::create_dir(place.path("home")).unwrap();
+    let written = || {
+        let mut files = Vec::new();
+        let mut folders = vec![place.0.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => files.push(path.strip_prefix(&place.0).unwrap().to_owned()),
+                }
+            }
+        }
+        files.sort();
+        files
+    };
+    let rockfall = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("HOME", place.path("home"));
+        for variable in [
+            "XDG_STATE_HOME",
+            "XDG_CACHE_HOME",
+            "XDG_CONFIG_HOME",
+            "TMPDIR",
+        ] {
+            command.env(variable, place.path("home"));
+        }
+        let outcome = Outcome::of(command);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    };
+    let before = written();
+    rockfall(&["check", "ball.json"]);
+    rockfall(&["run", "ball.json", "--backend", "cpu"]);
+    assert_eq!(written(), before);
+    let all = [
+        "--out", "kept", "--state", "end.json", "--trace", "path.csv",
+    ];
+    rockfall(&[&["run", "ball.json", "--backend", "cpu"], &all[..]].concat());
+    let others: Vec<PathBuf> = written()
+        .into_iter()
+        .filter(|file| !file.starts_with("kept"))
+        .collect();
+    assert_eq!(
+        others,
+        ["ball.json", "end.json", "path.csv"].map(PathBuf::from)
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn an_argument_that_is_no_text_is_a_name_like_others() {
@@ -1452,6 +1534,8 @@ mod pictures {
             place.rockfall(&[&["run", "ball.json", "--backend", "cpu"], arguments].concat())
         };
         run(&["--snapshot", "end.gif"]).failed(2, &["--snapshot", "end.gif", ".png or .jpg"]);
+        run(&["--snapshot", "missing/end.png"])
+            .failed(2, &["--snapshot", "missing/end.png", "cannot be written"]);
         run(&["--colour", "speed"]).failed(2, &["none is made; add --snapshot FILE"]);
         let clear = ["--background", "transparent"];
         run(&[&["--snapshot", "a.jpg"], &clear[..]].concat())
@@ -1465,6 +1549,21 @@ mod pictures {
         render(&place, &["--video", "film.avi"]).failed(2, &["film.avi", ".mp4, .webm or .gif"]);
         let here = ["--eye", "0,1,0", "--target", "0,1,0", "--out", "x"];
         render(&place, &here).failed(2, &["--eye", "at which the camera looks"]);
+    }
+
+    /// A shell would run such a name, and ffmpeg would take it for an option or an address.
+    #[cfg(unix)]
+    #[test]
+    fn the_name_of_a_film_is_a_name_and_no_command() {
+        let place = Place::new().with("ball.json", &ball());
+        for name in ["$(touch hacked); touch hacked .mp4", "-f.mp4", "tcp:a.mp4"] {
+            let film = format!("--video={name}");
+            let outcome = render(&place, &[&film, "--duration", "0.1"]);
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            assert!(place.path(name).is_file(), "{name}");
+        }
+        let files = fs::read_dir(place.0.path()).unwrap().count();
+        assert_eq!(files, 4, "the scene and three films");
     }
 
     #[test]

@@ -3,19 +3,11 @@
 //! The ordinary tests try thousands, the long ones a million of each, and `cargo xtask fuzz --minutes N` as
 //! many as fit into the time.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::common::Random;
-use rockfall::model::Model;
-use rockfall::model::wall::{Mesh, MeshFormat};
-use rockfall::output::{KeptRun, Record, RunFolder};
-use rockfall::simulation::checkpoint::Checkpoint;
-use rockfall::{Options, Simulation, scene};
+use crate::parsers::{self, KEPT, TIED};
 use serde_json::Value;
 
 /// Something that reads input.
@@ -185,39 +177,6 @@ const SCENES: [&str; 4] = [
     include_str!("../../scenes/springs.json"),
 ];
 
-/// Files that the scenes name.
-fn files() -> BTreeMap<PathBuf, Vec<u8>> {
-    let file = |name: &str, text: &str| (PathBuf::from(name), text.as_bytes().to_vec());
-    BTreeMap::from([
-        file(
-            "tests/data/tetrahedron.obj",
-            include_str!("../data/tetrahedron.obj"),
-        ),
-        file("tests/data/open.obj", include_str!("../data/open.obj")),
-    ])
-}
-
-fn parse_scene(text: &str) -> Result<(), String> {
-    let scene = scene::parse_with(text, "scene.json".as_ref(), &files());
-    let scene = scene.map_err(|error| {
-        let sentence = error.to_string();
-        assert!(
-            sentence.contains("scene.json"),
-            "no file is named: {sentence}"
-        );
-        sentence
-    })?;
-    let model = &scene.model;
-    let finite = model.bodies.iter().all(|body| {
-        body.position.is_finite() && body.velocity.is_finite() && body.orientation.is_finite()
-    });
-    assert!(
-        finite && model.time_step > 0.0,
-        "a number that is none was taken"
-    );
-    Ok(())
-}
-
 /// A scene with some of its values changed.
 fn scene_text(random: &mut Random) -> Result<(), String> {
     let mut scene: Value = serde_json::from_str(one(random, &SCENES)).expect("a scene is JSON");
@@ -228,7 +187,7 @@ fn scene_text(random: &mut Random) -> Result<(), String> {
     for _ in 0..=random.below(3) {
         change(random, &mut scene);
     }
-    parse_scene(&scene.to_string())
+    parsers::scene(scene.to_string().as_bytes())
 }
 
 /// Changes one value somewhere in a tree.
@@ -290,25 +249,7 @@ fn change(random: &mut Random, value: &mut Value) {
 fn scene_bytes(random: &mut Random) -> Result<(), String> {
     let mut bytes = one(random, &SCENES[1..]).as_bytes().to_vec();
     mutate(random, &mut bytes);
-    match String::from_utf8(bytes) {
-        Ok(text) => parse_scene(&text),
-        Err(error) => Err(format!("no text: {error}")),
-    }
-}
-
-fn mesh(bytes: &[u8], format: MeshFormat) -> Result<(), String> {
-    let mesh =
-        Mesh::parse(bytes, format, 1.0).map_err(|mistake| format!("the mesh: {mistake:?}"))?;
-    assert!(mesh.vertices.iter().all(|vertex| vertex.is_finite()));
-    let count = mesh.vertices.len() as u32;
-    assert!(
-        mesh.triangles
-            .iter()
-            .flatten()
-            .all(|corner| *corner < count)
-    );
-    mesh.is_closed();
-    Ok(())
+    parsers::scene(&bytes)
 }
 
 fn obj(random: &mut Random) -> Result<(), String> {
@@ -319,7 +260,7 @@ fn obj(random: &mut Random) -> Result<(), String> {
     ];
     let mut bytes = one(random, &meshes).as_bytes().to_vec();
     mutate(random, &mut bytes);
-    mesh(&bytes, MeshFormat::Obj)
+    parsers::obj(&bytes)
 }
 
 fn stl(random: &mut Random) -> Result<(), String> {
@@ -341,7 +282,7 @@ fn stl(random: &mut Random) -> Result<(), String> {
         }
     };
     mutate(random, &mut bytes);
-    mesh(&bytes, MeshFormat::Stl)
+    parsers::stl(&bytes)
 }
 
 fn law(random: &mut Random) -> Result<(), String> {
@@ -349,34 +290,12 @@ fn law(random: &mut Random) -> Result<(), String> {
     if random.below(4) > 0 {
         mutate(random, &mut bytes);
     }
-    let law = String::from_utf8_lossy(&bytes).into_owned();
-    rockfall::step::gpu::shaders::check_law(&law)
-        .map_err(|mistake| format!("the law: {}", mistake.message))
+    parsers::law(&bytes)
 }
-
-/// A few bodies that are tied together, and what a checkpoint of them is after some steps.
-static TIED: LazyLock<(Model, Vec<u8>)> = LazyLock::new(|| {
-    let ball = |x: f64| serde_json::json!({ "name": format!("ball {x}"), "shape": "ball", "position": [x, 0.099, 0] });
-    let scene = serde_json::json!({
-        "version": 1, "duration": 1,
-        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
-        "materials": { "stone": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
-        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
-        "bodies": [ball(0.0), ball(0.199), ball(0.5)],
-        "springs": [{ "from": { "body": "ball 0" }, "to": { "body": "ball 0.5" }, "stiffness": 100, "rest_length": 0.4 }],
-        "walls": [{ "rectangle": { "size": [2, 2] }, "material": "stone",
-                    "motion": { "velocity": [0.01, 0, 0] } }],
-    });
-    let model = crate::common::model(&scene.to_string());
-    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
-    simulation.step(50).unwrap();
-    (model, simulation.checkpoint().unwrap())
-});
 
 /// A checkpoint with some of its bytes changed, and most of the time with the hash that goes with them.
 fn checkpoint(random: &mut Random) -> Result<(), String> {
-    let (model, whole) = &*TIED;
-    let mut bytes = whole.clone();
+    let mut bytes = TIED.1.clone();
     match random.below(4) {
         0 => mutate(random, &mut bytes),
         _ => {
@@ -392,61 +311,15 @@ fn checkpoint(random: &mut Random) -> Result<(), String> {
             }
         }
     }
-    if bytes.len() > 8 && random.below(8) > 0 {
-        let end = bytes.len() - 8;
-        let hash = rockfall::simulation::checkpoint::hash(&bytes[..end]);
-        bytes[end..].copy_from_slice(&hash.to_le_bytes());
+    if random.below(8) > 0 {
+        parsers::rehash(&mut bytes);
     }
-    let file = Path::new("damaged.checkpoint");
-    let checkpoint = Checkpoint::decode(bytes, file).map_err(|error| error.to_string())?;
-    // The simulation is made once a thread: it is taken to the state of each checkpoint.
-    thread_local! {
-        static SIMULATION: RefCell<Option<Simulation>> = const { RefCell::new(None) };
-    }
-    SIMULATION.with_borrow_mut(|simulation| {
-        let new = || Simulation::on_cpu(model.clone(), Some(1)).unwrap();
-        let simulation = simulation.get_or_insert_with(new);
-        let restored = checkpoint.restore(simulation, file);
-        restored.map_err(|error| error.to_string())?;
-        if simulation.step(1).is_ok() {
-            let energy = simulation.energy().unwrap().total();
-            assert!(energy.is_finite(), "a number that is none was taken");
-        }
-        Ok(())
-    })
+    parsers::checkpoint(bytes)
 }
-
-/// The folder of a kept run of [`TIED`], and what its state of bodies has in it.
-static KEPT: LazyLock<(tempfile::TempDir, Vec<u8>)> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run");
-    let text = include_str!("../../scenes/bounce.json");
-    let scene = scene::parse(text, "bounce.json".as_ref()).unwrap();
-    let mut simulation = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
-    let record = Record::new(&simulation, &Options::default(), Vec::new(), 1);
-    let mut run = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
-    run.wait().unwrap();
-    let bytes = std::fs::read(path.join("states/bodies_000000000000.npz")).unwrap();
-    (folder, bytes)
-});
 
 /// A state of bodies, as NPZ, with some of its bytes changed.
 fn npz(random: &mut Random) -> Result<(), String> {
-    let (folder, whole) = &*KEPT;
-    let mut bytes = whole.clone();
+    let mut bytes = KEPT.1.clone();
     mutate(random, &mut bytes);
-    // Each thread has a folder of its own.
-    let path = folder
-        .path()
-        .join(format!("{:?}", std::thread::current().id()));
-    std::fs::create_dir_all(path.join("states")).unwrap();
-    std::fs::write(path.join("states/bodies_000000000000.npz"), bytes).unwrap();
-    let model = crate::common::model(include_str!("../../scenes/bounce.json"));
-    let kept = KeptRun::open(&path, &model).unwrap();
-    let mut simulation = Simulation::on_cpu(model, Some(1)).unwrap();
-    let shown = kept.show(0, &mut simulation);
-    shown.map_err(|error| error.to_string())?;
-    let finite = |body: &rockfall::BodyState| body.position.is_finite();
-    assert!(simulation.bodies().unwrap().iter().all(finite));
-    Ok(())
+    parsers::npz(&bytes)
 }

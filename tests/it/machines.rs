@@ -305,21 +305,40 @@ fn a_device_without_memory_left_is_told_in_a_sentence() {
     );
 }
 
+/// A floor, and what `more` says of the rest of the scene.
+fn floor(more: Value) -> String {
+    let mut scene = json!({
+        "version": 1, "duration": 0.1,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 5e-5 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+    });
+    for (field, value) in more.as_object().unwrap() {
+        scene[field] = value.clone();
+    }
+    scene.to_string()
+}
+
+/// 10,000 shapes of two spheres each, of which a few are used.
+fn ten_thousand_shapes() -> String {
+    let rods: serde_json::Map<String, Value> = (0..10_000)
+        .map(|index| {
+            let radius = 0.01 + 1e-9 * f64::from(index);
+            let rod = json!({ "rod": { "n": 2, "radius": radius }, "material": "stone" });
+            (format!("rod {index}"), rod)
+        })
+        .collect();
+    let bodies: Vec<Value> = (0..10)
+        .map(|index| {
+            json!({ "shape": format!("rod {}", 999 * index), "position": [0.1 * f64::from(index), 0.01, 0] })
+        })
+        .collect();
+    floor(json!({ "shapes": rods, "bodies": bodies }))
+}
+
 /// Very many bodies, shapes or materials, and what comes of them.
 #[test]
 fn much_of_anything_is_right_or_refused_on_both_engines() {
-    let scene = |more: Value| {
-        let mut scene = json!({
-            "version": 1, "duration": 0.1,
-            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 5e-5 },
-            "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
-            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
-        });
-        for (field, value) in more.as_object().unwrap() {
-            scene[field] = value.clone();
-        }
-        scene.to_string()
-    };
     // What lies on the floor presses on it with its weight.
     let lies = |text: &str, height: f64, steps: u64| {
         crate::common::on_both(text, |mut simulation, engine| {
@@ -345,7 +364,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
     };
     // A block of 4,913 spheres.
     let block = |time_step: f64| {
-        scene(json!({
+        floor(json!({
             "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": time_step },
             "shapes": { "block": { "cube": { "n": 17, "radius": 0.005 }, "material": "stone" } },
             "bodies": [{ "shape": "block", "position": [0, 0.085, 0] }],
@@ -361,24 +380,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
             .any(|warning| warning.contains("with 289 spheres at once"))
     };
     assert!(warned(5e-5) && !warned(4e-5));
-    // 10,000 shapes of two spheres each, of which a few are used.
-    let rods: serde_json::Map<String, Value> = (0..10_000)
-        .map(|index| {
-            let radius = 0.01 + 1e-9 * f64::from(index);
-            let rod = json!({ "rod": { "n": 2, "radius": radius }, "material": "stone" });
-            (format!("rod {index}"), rod)
-        })
-        .collect();
-    let bodies: Vec<Value> = (0..10)
-        .map(|index| {
-            json!({ "shape": format!("rod {}", 999 * index), "position": [0.1 * f64::from(index), 0.01, 0] })
-        })
-        .collect();
-    lies(
-        &scene(json!({ "shapes": rods, "bodies": bodies })),
-        0.01,
-        1500,
-    );
+    lies(&ten_thousand_shapes(), 0.01, 1500);
     // Half a million pairs of materials, and more of them than there can be.
     let of_materials = |count: usize| {
         let stone = json!({ "density": 2500, "restitution": 0.1, "friction": 0.5 });
@@ -386,7 +388,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
             .map(|index| (format!("stone {index}"), stone.clone()))
             .collect();
         let last = format!("stone {}", count - 1);
-        scene(json!({
+        floor(json!({
             "materials": materials,
             "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone 0" }],
             "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": last } },
@@ -496,16 +498,43 @@ mod disks {
 
     use super::*;
 
-    /// Runs the program where files can have `blocks` of 512 bytes at most, which is as a disk that is full.
-    fn on_small_disk(place: &Place, blocks: u32, arguments: &str) -> Output {
+    /// Runs the program after these commands of a shell.
+    fn run_after(place: &Place, commands: &str, arguments: &str) -> Output {
         let program = place.command(arguments).get_program().to_owned();
         let mut shell = Command::new("sh");
-        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {arguments}");
+        let line = format!("{commands}; exec \"$0\" {arguments}");
         shell
             .current_dir(place.0.path())
             .args(["-c", &line])
             .arg(program);
         shell.output().unwrap()
+    }
+
+    /// Runs the program where files can have `blocks` of 512 bytes at most, which is as a disk that is full.
+    fn on_small_disk(place: &Place, blocks: u32, arguments: &str) -> Output {
+        let limit = format!("trap '' XFSZ; ulimit -f {blocks}");
+        run_after(place, &limit, arguments)
+    }
+
+    /// Ten thousand shapes are as many small ones: once, each took 114 kB.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn many_shapes_take_little_memory() {
+        let place = Place::with(&serde_json::from_str(&ten_thousand_shapes()).unwrap());
+        let output = run_after(&place, "ulimit -v 400000", "check scene.json");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_takes_no_files_is_refused_before_the_run() {
+        let place = Place::with(&heap());
+        let said = place.fails(1, "run scene.json --backend cpu --out /proc/run");
+        assert!(
+            said.contains("/proc/run cannot be ") && !said.contains("panicked"),
+            "{said}"
+        );
     }
 
     #[test]

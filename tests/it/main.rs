@@ -39,6 +39,7 @@ mod mpi;
 mod neighbours;
 mod output;
 mod overhead;
+mod parsers;
 mod passes;
 mod periodic;
 mod physics;

@@ -491,7 +491,8 @@ fn vtk_numbers(file: &[u8], name: &str) -> Vec<f64> {
 fn moving_walls_are_in_each_file_where_they_are_at_its_time() {
     for engine in ["cpu", "gpu"] {
         let place = Place::with(&shaken());
-        let flags = "run scene.json --every 60 --vtk walls --states none --out run";
+        let flags =
+            "run scene.json --every 60 --statistics-every 60 --vtk walls --states none --out run";
         let output = place
             .command(flags)
             .args(engine_arguments(engine))
@@ -534,6 +535,8 @@ fn moving_walls_are_in_each_file_where_they_are_at_its_time() {
             };
             assert!(off < 1e-6, "{engine}: {point} of wall {owner}");
         }
+        let (columns, rows) = statistics(&place.read("run/statistics.csv"));
+        let column = |name: &str| columns.iter().position(|column| column == name).unwrap();
         for step in [60, 120, 180, 240, 300] {
             let time = step as f64 * 2e-4;
             let (points, velocities, now) = read(step);
@@ -541,6 +544,26 @@ fn moving_walls_are_in_each_file_where_they_are_at_its_time() {
             let (sine, cosine) = (std::f64::consts::TAU * 15.0 * time).sin_cos();
             let amplitude = DVec3::new(0.01, 0.02, 0.0);
             let (center, speed) = (DVec3::new(3.1, 0.05, 0.0), -4.0);
+            // And in the row of the statistics.
+            let row = &rows[step as usize / 60];
+            let place_of = |wall: &str| {
+                DVec3::from_array(
+                    ["x", "y", "z"].map(|axis| row[column(&format!("{wall}_position_{axis}_m"))]),
+                )
+            };
+            let turn = DQuat::from_rotation_z(speed * time);
+            let drum = center + turn * (DVec3::X * 3.0 - center);
+            let off =
+                (place_of("box") - sine * amplitude).length() + (place_of("drum") - drum).length();
+            assert!(off < 1e-6, "{engine}: step {step}: {row:?}");
+            let parts =
+                ["x", "y", "z", "w"].map(|part| row[column(&format!("drum_orientation_{part}"))]);
+            let orientation = turn * DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
+            let cosine_of_half = DQuat::from_array(parts).dot(orientation).abs();
+            assert!(
+                cosine_of_half > 1.0 - 1e-6,
+                "{engine}: step {step}: {parts:?}"
+            );
             for (k, (point, velocity)) in points.iter().zip(&velocities).enumerate() {
                 let (place, moves) = match owners[k] {
                     // The ramp is over.
@@ -549,7 +572,6 @@ fn moving_walls_are_in_each_file_where_they_are_at_its_time() {
                         std::f64::consts::TAU * 15.0 * cosine * amplitude,
                     ),
                     _ => {
-                        let turn = DQuat::from_rotation_z(speed * time);
                         let arm = turn * (start[k] - center);
                         (center + arm, (DVec3::Z * speed).cross(arm))
                     }
@@ -633,6 +655,7 @@ fn warnings_are_said_while_it_runs_and_more_with_v() {
         "{said}"
     );
     assert!(!said.contains("INFO"), "{said}");
+    assert_eq!(place.run("run scene.json --backend cpu --quiet"), "");
     let said = place.run("run scene.json --backend cpu --threads 1 --out run -v");
     for part in ["INFO", "scene loaded", "CPU engine", "checkpoint written"] {
         assert!(said.contains(part), "{part}: {said}");

@@ -1385,6 +1385,68 @@ fn rockfall_in(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), said)
 }
 
+/// Whoever stops a film has what was drawn until then.
+#[cfg(unix)]
+#[test]
+fn a_film_that_is_stopped_has_the_frames_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("scene.json"), SCENE).unwrap();
+    for film in ["film.mp4", "film.gif"] {
+        let frames = format!("frames of {film}");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+            .current_dir(folder)
+            .args([
+                "render",
+                "scene.json",
+                "--backend",
+                "cpu",
+                "--duration",
+                "600",
+            ])
+            .args([
+                "--size",
+                "64x48",
+                "--samples",
+                "1",
+                "--video",
+                film,
+                "--out",
+                &frames,
+            ])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        while !folder.join(&frames).join("frame_00003.png").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "{film}: it ended");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let id = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        let made = said.split_once("stopped after ").unwrap().1;
+        let made: usize = made.split_once(" of ").unwrap().0.parse().unwrap();
+        let shown = match film.ends_with("gif") {
+            true => {
+                let file = std::fs::File::open(folder.join(film)).unwrap();
+                let decoder = GifDecoder::new(std::io::BufReader::new(file)).unwrap();
+                decoder.into_frames().collect_frames().unwrap().len()
+            }
+            false => pictures_of(&folder.join(film), [64, 48]).len(),
+        };
+        assert_eq!(shown, made, "{film}: {said}");
+        assert!(made > 3, "{film}: {said}");
+    }
+}
+
 #[test]
 fn a_kept_run_is_shown_as_it_was() {
     let folder = tempfile::tempdir().unwrap();

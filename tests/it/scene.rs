@@ -1586,6 +1586,20 @@ fn doubts_are_warnings() {
         warnings,
         ["bodies: all of them are fixed, so nothing will move"]
     );
+    // Looks that do not come.
+    let mut scene = ball();
+    scene["look_every"] = json!({ "seconds": 50 });
+    assert_eq!(
+        loaded(&scene).warnings,
+        ["look_every: there are no inlets, outlets, probes or rules of breakage to look at"]
+    );
+    scene["outlets"] = json!([{ "inside": { "min": [-1, -1, -1], "max": [1, 0, 1] } }]);
+    assert_eq!(
+        loaded(&scene).warnings,
+        [
+            "look_every: it is longer than the duration, 1 s, so inlets, outlets and probes act only at the start"
+        ]
+    );
 }
 
 // What nobody thought of.

@@ -190,11 +190,15 @@ impl CpuEngine {
         count: u64,
         mut after: Option<AfterStep>,
     ) -> u64 {
+        let canceller = self.canceller.clone();
         let mut taken = 0;
         let mut last = false;
         while taken < count && !last && state.stats[0].runaway == 0 {
-            last = taken + 1 == count || self.canceller.is_cancelled();
-            self.take_step(state, last, None, None);
+            let mut is_last = || {
+                last = taken + 1 == count || canceller.is_cancelled();
+                last
+            };
+            self.take_step(state, &mut is_last, None, None);
             taken += 1;
             if let Some(after) = &mut after {
                 self.decomposition.give_bodies(state);
@@ -220,7 +224,7 @@ impl CpuEngine {
                 border.rebuild(state);
             }
             last = taken + 1 == count || border.is_cancelled();
-            self.take_step(state, last, None, Some(border));
+            self.take_step(state, &mut || last, None, Some(border));
             border.end_step(state, &mut self.decomposition);
             taken += 1;
         }
@@ -238,7 +242,7 @@ impl CpuEngine {
         let clock = self.decomposition.clock;
         let mut sums = PassTimes::default();
         for step in 0..steps {
-            let times = self.take_step(state, step + 1 == steps, clock, None);
+            let times = self.take_step(state, &mut || step + 1 == steps, clock, None);
             sums.iter_mut()
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
@@ -247,12 +251,12 @@ impl CpuEngine {
         clock.map(|_| sums)
     }
 
-    /// Takes a step. The state has the spheres of the step until the next ones are posed, which those of the `last` one are not.
+    /// Takes a step. The state has the spheres of the step until the next ones are posed, which those of the last one are not.
     /// Returns the time that each pass took by `clock`.
     fn take_step(
         &mut self,
         state: &mut State,
-        last: bool,
+        is_last: &mut dyn FnMut() -> bool,
         clock: Option<Clock>,
         border: Option<&mut dyn Border>,
     ) -> PassTimes {
@@ -298,7 +302,8 @@ impl CpuEngine {
         lap(Pass::Bonds);
         heat(state);
         lap(Pass::Heat);
-        let fused = fused_step(state, decomposition, last, clock, border);
+        // Lists of many million bodies take seconds: whoever cancels meanwhile waits for this step alone.
+        let fused = fused_step(state, decomposition, is_last(), clock, border);
         for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::cast_ref;
-use glam::{IVec3, UVec3, Vec3, Vec4};
+use glam::{UVec3, Vec3, Vec4};
 #[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
@@ -150,11 +150,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     for candidates in batch.candidates.chunks(WIDTH) {
         let row = &mut batch.row;
         row.read::<SIZE>(state, near, candidates, histories);
-        if state.params.period == IVec3::ZERO {
-            row.evaluate::<LAW, PLAIN, SIZE, false>(state);
-        } else {
-            row.evaluate::<LAW, PLAIN, SIZE, true>(state);
-        }
+        row.evaluate::<LAW, PLAIN, SIZE>(state);
         row.write::<SIZE>(candidates, histories, &mut batch.done);
     }
     batch.candidates.clear();
@@ -237,15 +233,9 @@ impl WallRow {
     }
 
     #[inline(always)]
-    fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
-        &mut self,
-        state: &State,
-    ) {
+    fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(&mut self, state: &State) {
         // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
-        let mut params = state.params;
-        if !PERIODIC {
-            params.period = IVec3::ZERO;
-        }
+        let params = state.params;
         if let [pair] = state.pairs[..] {
             self.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
         } else {

@@ -11,6 +11,7 @@ mod display;
 mod documents;
 mod dxc;
 mod features;
+mod fuzz;
 mod interface;
 mod isa;
 mod mpi;
@@ -86,8 +87,9 @@ Usage: cargo xtask test [--long | --web]
             compares with them, as `--check` does.
   validate  Runs all physics tests, the slow ones included, in release mode. Writes the results to
             docs/book/src/validation.md.
-  fuzz      Damages scenes, meshes, laws, checkpoints and states at random for N minutes (10), in release
-            mode. Prints how many of each it tried.
+  fuzz      Damages scenes, meshes, laws, checkpoints and states for N minutes (10): with cargo-fuzz, which looks
+            for ways through the code, if nightly Rust is installed, otherwise at random, in release mode.
+            Prints how many of each it tried.
   --help    Prints this.
 
 The GPU tests run on a real GPU if there is one, otherwise on Mesa's software Vulkan driver. On Debian and
@@ -217,7 +219,7 @@ fn main() -> ExitCode {
         Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
         Ok(Task::Isa { arguments }) => (isa::run(&arguments), 1),
         Ok(Task::Validate) => (validate(), 1),
-        Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
+        Ok(Task::Fuzz { minutes }) => (fuzz::fuzz(&minutes), 1),
         Err(sentence) => (Err(sentence), 2),
     };
     match outcome {
@@ -433,23 +435,6 @@ fn wheel() -> Result<(), String> {
 fn validate() -> Result<(), String> {
     vulkan::provide()?;
     run(&VALIDATE)
-}
-
-fn fuzz(minutes: &str) -> Result<(), String> {
-    run(&Step {
-        arguments: &[
-            "test",
-            "--release",
-            "--test",
-            "it",
-            "--",
-            "--ignored",
-            "--nocapture",
-            "damaged_input_for_minutes",
-        ],
-        variable: Some(("ROCKFALL_FUZZ_MINUTES", minutes)),
-        remedy: "the message has the number of the input: the same number gives the same input",
-    })
 }
 
 impl std::fmt::Display for Step<'_> {

@@ -230,7 +230,7 @@ pub fn deny() -> Result<(), String> {
 }
 
 /// Installs a command of cargo's, unless it is there.
-fn install(command: &str, arguments: &'static [&'static str]) -> Result<(), String> {
+pub(super) fn install(command: &str, arguments: &'static [&'static str]) -> Result<(), String> {
     let mut installed = cargo([command, "--version"]);
     let installed = installed.stdout(Stdio::null()).stderr(Stdio::null());
     if installed.status().is_ok_and(|status| status.success()) {
