@@ -106,9 +106,8 @@ mod tests {
             "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-5 },
             "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
             "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
-            "fills": [ { "count": 125000, "shapes": { "ball": 1 }, "placement": "grid", "spacing": 0.0199,
-                         "region": { "min": [0, 0, 0], "max": [1, 1, 1] } } ],
-            "initial_overlap": "allow"
+            "fills": [ { "count": 125000, "shapes": { "ball": 1 }, "placement": "grid", "spacing": 0.02,
+                         "region": { "min": [0, 0, 0], "max": [1.01, 1.01, 1.01] } } ]
         }"#;
         let scene = crate::scene::parse(text, "many.json".as_ref()).unwrap();
         let needed = needed(&scene.model, 125_000);
