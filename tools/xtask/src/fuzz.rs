@@ -29,7 +29,6 @@ pub fn fuzz(minutes: &str) -> Result<(), String> {
     }
     release::install("fuzz", &["install", "cargo-fuzz", "--locked"])?;
     let minutes: f64 = minutes.parse().map_err(|_| "no number".to_owned())?;
-    // Any cargo may stand in it, and each has a folder of its own.
     let own = python::target().join("fuzz");
     for (name, seeds) in TARGETS {
         let [corpus, first, failed] =
@@ -59,7 +58,7 @@ pub fn fuzz(minutes: &str) -> Result<(), String> {
             Ok(status) if status.success() => {}
             _ => {
                 return Err(format!(
-                    "cargo-fuzz found a fault in what reads {name}; the input that leads to it is in {}",
+                    "cargo-fuzz failed at what reads {name}; its report is above, and an input that leads to a fault is in {}",
                     failed.display()
                 ));
             }
