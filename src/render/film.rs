@@ -147,7 +147,7 @@ fn failed(path: &Path, reason: impl ToString) -> FilmError {
 /// If it cannot be started.
 fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Child, FilmError> {
     let [width, height] = size;
-    // Else it takes a name that begins with a minus sign for an option, and one with a colon for an address.
+    // Without this prefix, ffmpeg takes a name that begins with a minus sign for an option, and one with a colon for an address.
     let mut file = OsString::from("file:");
     file.push(path);
     let mut command = Command::new("ffmpeg");

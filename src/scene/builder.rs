@@ -277,7 +277,7 @@ fn body_name(index: usize) -> String {
 
 /// An object as a file would give it, with the defaults of a file.
 fn of<T: DeserializeOwned>(value: Value) -> T {
-    // As text, like those of a file, which have the same readers: they are a large part of what there is to compile.
+    // From text, as in a file: another set of deserializers would take long to compile.
     let text = value.to_string();
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&text))
         .expect("all that has no default is given")

@@ -516,7 +516,7 @@ mod disks {
         run_after(place, &limit, arguments)
     }
 
-    /// Ten thousand shapes are as many small ones: once, each took 114 kB.
+    /// A shape of two spheres takes little memory; once, each took 114 kB.
     #[cfg(target_os = "linux")]
     #[test]
     fn many_shapes_take_little_memory() {

@@ -1,9 +1,9 @@
 #![no_main]
 
-use rockfall_fuzz::{begin_with, parsers, takes_or_says_why};
+use rockfall_fuzz::{parsers, takes_or_says_why, write_seed};
 
 libfuzzer_sys::fuzz_target!(
-    init: begin_with(&parsers::TIED.1),
+    init: write_seed(&parsers::TIED.1),
     |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
         parsers::rehash(&mut bytes);

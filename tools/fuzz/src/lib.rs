@@ -13,9 +13,9 @@ pub fn takes_or_says_why(outcome: Result<(), String>) {
     }
 }
 
-/// Puts a whole file where libFuzzer looks for the first inputs, if `cargo xtask fuzz` says where.
-pub fn begin_with(bytes: &[u8]) {
-    if let Some(folder) = std::env::var_os("ROCKFALL_FUZZ_SEEDS") {
+/// Writes the seed of a target: an input without damage, in the folder that `cargo xtask fuzz` gives.
+pub fn write_seed(bytes: &[u8]) {
+    if let Some(folder) = std::env::var_os("ROCKFALL_FUZZ_SEED") {
         std::fs::write(Path::new(&folder).join("whole"), bytes).expect("the folder is there");
     }
 }

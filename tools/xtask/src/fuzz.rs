@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{Step, python, release, run};
 
-/// Targets, with the folders of their first inputs; one without a folder makes its own.
+/// Targets, with the folders of their seeds; one without a folder writes its own seed.
 const TARGETS: [(&str, &[&str]); 6] = [
     ("scenes", &["scenes", "tests/data"]),
     ("obj", &["scenes/meshes", "tests/data"]),
@@ -31,9 +31,9 @@ pub fn fuzz(minutes: &str) -> Result<(), String> {
     let minutes: f64 = minutes.parse().map_err(|_| "no number".to_owned())?;
     let own = python::target().join("fuzz");
     for (name, seeds) in TARGETS {
-        let [corpus, first, failed] =
-            ["corpus", "first", "failed"].map(|part| own.join(part).join(name));
-        for folder in [&corpus, &first, &failed] {
+        let [corpus, seed, failed] =
+            ["corpus", "seed", "failed"].map(|part| own.join(part).join(name));
+        for folder in [&corpus, &seed, &failed] {
             fs::create_dir_all(folder)
                 .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
         }
@@ -41,18 +41,18 @@ pub fn fuzz(minutes: &str) -> Result<(), String> {
         let mut command = Command::new("rustup");
         command
             .args(["run", "nightly", "cargo", "fuzz", "run"])
-            // Memory is checked by the compiler, and what is not by Miri.
+            // The compiler checks the use of memory, and Miri that of unsafe code.
             .args(["--sanitizer", "none", "--codegen-units", "16"])
             .args(["--fuzz-dir", "tools/fuzz", "--target-dir"])
             .arg(own.join("target"))
             .arg(name)
-            .args([&corpus, &first])
+            .args([&corpus, &seed])
             .args(seeds.iter().filter(|folder| Path::new(folder).is_dir()))
             .args(["--", "-print_final_stats=1", "-max_len=20000"])
             .args(["-timeout=60", "-rss_limit_mb=4096"])
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-artifact_prefix={}/", failed.display()))
-            .env("ROCKFALL_FUZZ_SEEDS", &first)
+            .env("ROCKFALL_FUZZ_SEED", &seed)
             .env("ROCKFALL_SIMD", "portable");
         match command.status() {
             Ok(status) if status.success() => {}
