@@ -60,7 +60,7 @@ fn glass_plane(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) index: u32,
 ) -> GlassVertex {
-    let plane = plane_at(index);
+    let plane = planes_here[index];
     let look = wall_looks[planes[index].wall].w;
     if !faces_camera(plane) || look <= 0.0 || look >= 1.0 {
         return no_vertex();

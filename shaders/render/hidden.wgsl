@@ -3,7 +3,7 @@
 // Bodies that others hide are not drawn, where there are many and drawing is slow. Those that were in sight in the picture before
 // are drawn first; then each body is held against the depths that come of it, and what is found to be in sight now is drawn, too
 // (after Haar and Aaltonen, "GPU-Driven Rendering Pipelines", SIGGRAPH 2015). So nothing is missing, but for shadows of what is out
-// of sight. One thread a body.
+// of sight. One thread a body. Where the camera stands still, a coarse picture holds only some of the bodies against the depths.
 
 // How far the spheres of a body of each kind reach from its centre of mass, m.
 @group(0) @binding(58) var<storage, read> extents: array<f32>;
@@ -17,22 +17,32 @@
 @group(0) @binding(34) var depths: texture_depth_2d;
 
 // Arguments of an indirect draw.
-struct Listing {
+struct Draw {
     vertices: atomic<u32>,
     instances: u32,
     first_vertex: u32,
     first_instance: u32,
 }
 
+struct Listing {
+    // What draws all that is listed, and what draws that which this picture has found.
+    all: Draw,
+    found: Draw,
+    // Which bodies are held against the depths.
+    first_body: u32,
+    body_count: u32,
+}
+
 // Most tiles along each side that are looked at for a body: a larger one is drawn.
 const MOST_TILES: i32 = 5;
 
-fn draw(body: u32) {
+fn list(body: u32) {
     let first = bodies[body].first_sphere;
     let kind = bodies[body].kind;
     let is_one_ball = stand_in(kind, center_of(bodies[body])) > 0.0;
     let count = select(properties[kind].sphere_count, 1u, is_one_ball);
-    let place = atomicAdd(&listing.vertices, 3u * count) / 3u;
+    let place = atomicAdd(&listing.all.vertices, 3u * count) / 3u;
+    atomicAdd(&listing.found.vertices, 3u * count);
     for (var k = 0u; k < count; k++) {
         listed[place + k] = first + k;
     }
@@ -85,8 +95,15 @@ fn hidden_before(
 ) {
     let index = thread_index(workgroup, workgroups, local);
     if index < params.body_count && in_sight[index] == 1u {
-        draw(index);
+        list(index);
     }
+}
+
+// What is listed from here on is found by this picture.
+@compute @workgroup_size(1)
+fn hidden_so_far() {
+    listing.found.first_vertex = atomicLoad(&listing.all.vertices);
+    atomicStore(&listing.found.vertices, 0u);
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -95,13 +112,14 @@ fn hidden_now(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = thread_index(workgroup, workgroups, local);
-    if index >= params.body_count {
+    let thread = thread_index(workgroup, workgroups, local);
+    if thread >= listing.body_count {
         return;
     }
+    let index = listing.first_body + thread;
     let is_seen = is_in_sight(index);
     if is_seen && in_sight[index] == 0u {
-        draw(index);
+        list(index);
     }
     in_sight[index] = select(0u, 1u, is_seen);
 }

@@ -1,4 +1,6 @@
-// What colours can mean, of a sphere and its body.
+// What colours can mean, of a sphere and its body. Each meaning has a pipeline: software drivers compute all cases of a switch.
+
+override COLOUR_BY: u32 = BY_BODY;
 
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(44) var<storage, read> body_heat: array<BodyHeat>;
@@ -7,7 +9,7 @@
 // Of a sphere: its colour on the map is at this between `view.bottom` and `view.top`.
 fn quantity(index: u32) -> f32 {
     let own = spheres[index].body;
-    switch view.colour_by {
+    switch COLOUR_BY {
         case BY_SPEED: {
             return length(bodies[own].velocity);
         }

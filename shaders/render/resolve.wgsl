@@ -37,10 +37,22 @@ fn resolve_sample_at(@builtin(position) position: vec4<f32>) -> @location(0) vec
     return pixel(min(colour, vec4<f32>(1.0)), position.xy);
 }
 
+struct Between {
+    @builtin(position) position: vec4<f32>,
+    // From the upper left corner of the picture, over its size. Of four components: with two, llvmpipe does not see that this
+    // shader only enlarges a texture, which it can do several times faster than it runs shaders.
+    @location(0) place: vec4<f32>,
+}
+
+@vertex
+fn resolve_stretched(@builtin(vertex_index) vertex: u32) -> Between {
+    let position = whole_picture(vertex);
+    return Between(position, vec4<f32>(position.xy * vec2<f32>(0.5, -0.5) + 0.5, 0.0, 0.0));
+}
+
 @fragment
-fn resolve_between_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let place = position.xy * view.sharpness / view.size;
-    return textureSampleLevel(encoded_samples, between, place, 0.0);
+fn resolve_between_at(in: Between) -> @location(0) vec4<f32> {
+    return textureSample(encoded_samples, between, in.place.xy);
 }
 
 @fragment

@@ -3,6 +3,10 @@
 // The colour of each sample, linear: a sun with shadows, light from the sky above and from the ground
 // below where it is not kept out.
 
+// Whether a body is picked, and whether the light from all around was looked for (occlusion.wgsl).
+override HAS_PICKED: bool = true;
+override HAS_OCCLUSION: bool = true;
+
 @group(0) @binding(34) var depths: texture_depth_2d;
 @group(0) @binding(35) var occlusion: texture_2d<f32>;
 @group(0) @binding(36) var shadow_map: texture_depth_2d;
@@ -39,7 +43,7 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
     let member = member_at(surface.index, body);
     let constant = properties[body.kind];
     var colour: vec3<f32>;
-    switch view.colour_by {
+    switch COLOUR_BY {
         case BY_BODY: {
             let number = scramble(surface.body);
             let light = 0.8 + 0.4 * f32(number >> 16u) / 65535.0;
@@ -72,10 +76,7 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
 // Squares on a plane, which fade where they become too small to be seen.
 fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
     let colour = wall_looks[planes[surface.index].wall].xyz;
-    if view.tile == 0.0 {
-        return colour;
-    }
-    let plane = plane_at(surface.index);
+    let plane = planes_here[surface.index];
     let across = tangents(plane.normal);
     let from_point = surface.place - plane.point;
     let place = vec2<f32>(dot(from_point, across.first), dot(from_point, across.second)) / view.tile;
@@ -85,20 +86,18 @@ fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
     let seen = smoothstep(3.0, 12.0, view.tile * samples * max(slant, 0.02));
     let light = colour;
     let dark = colour * vec3<f32>(0.80, 0.82, 0.86);
-    return mix(0.5 * (light + dark), select(light, dark, odd), seen);
+    let squares = mix(0.5 * (light + dark), select(light, dark, odd), seen);
+    return select(squares, colour, view.tile == 0.0);
 }
 
 // What is behind all things, times how much it hides, and that.
 fn background(way: vec3<f32>) -> vec4<f32> {
-    if view.background.w >= 0.0 {
-        return view.background;
-    }
     let height = dot(normalize(way), view.zenith);
     let horizon = vec3<f32>(0.72, 0.76, 0.80);
     let zenith = vec3<f32>(0.36, 0.48, 0.64);
     let below = vec3<f32>(0.58, 0.60, 0.62);
     let sky = mix(mix(horizon, zenith, smoothstep(0.0, 0.9, height)), below, smoothstep(0.0, -0.5, height));
-    return vec4<f32>(sky, 1.0);
+    return select(vec4<f32>(sky, 1.0), view.background, view.background.w >= 0.0);
 }
 
 // What remains of the light from all around, on average, where that is not looked for.
@@ -106,7 +105,7 @@ const TYPICAL: f32 = 0.8;
 
 // What remains of the light from all around: the mean of the samples nearby that are as far away.
 fn openness(pixel: vec2<i32>) -> f32 {
-    if view.occlusion_samples == 0u {
+    if !HAS_OCCLUSION {
         return TYPICAL;
     }
     let last = vec2<i32>(view.size) - 1;
@@ -173,7 +172,7 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = surface_at(pixel);
     let way = ray(position.xy);
     let behind = background(way);
-    if view.picked < params.body_count && at_picked(pixel, surface.body) {
+    if HAS_PICKED && at_picked(pixel, surface.body) {
         return vec4<f32>(1.0, 0.45, 0.02, 1.0);
     }
     if surface.kind == NOTHING {
@@ -186,12 +185,12 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     if surface.kind == A_SPHERE {
         colour = ball_colour(surface);
         gloss = 0.10;
-        if surface.body == view.picked {
+        if HAS_PICKED && surface.body == view.picked {
             colour = mix(colour, vec3<f32>(1.0, 0.55, 0.1), 0.35);
         }
     } else if surface.kind == A_PLANE {
         colour = plane_colour(surface, samples / f32(max(view.supersampling, 1u)));
-    } else {
+    } else if HAS_TRIANGLES {
         let triangle = triangles[surface.index];
         colour = worn_colour(wall_looks[triangle.wall].xyz, triangle.worn);
         gloss = 0.15;

@@ -32,10 +32,10 @@ fn surface_at(pixel: vec2<i32>) -> Surface {
         surface.normal = normal_of(ball, surface.place);
         surface.body = ball.body;
     } else if surface.kind == A_PLANE {
-        let plane = plane_at(surface.index);
+        let plane = planes_here[surface.index];
         surface.place = way * (dot(plane.point, plane.normal) / dot(way, plane.normal));
         surface.normal = plane.normal;
-    } else if surface.kind == A_TRIANGLE {
+    } else if HAS_TRIANGLES && surface.kind == A_TRIANGLE {
         let triangle = triangles[surface.index];
         let corners = corners_at(triangle);
         let across = cross(corners.b - corners.a, corners.c - corners.a);

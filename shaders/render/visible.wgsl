@@ -72,7 +72,7 @@ fn visible_plane(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) index: u32,
 ) -> PlaneVertex {
-    let plane = plane_at(index);
+    let plane = planes_here[index];
     var out: PlaneVertex;
     out.index = index;
     if !faces_camera(plane) || wall_looks[planes[index].wall].w < 1.0 {

@@ -30,6 +30,10 @@ struct Edge {
     last: vec3<f32>,
 }
 
+// How many planes there are, and whether any triangles.
+override PLANES: u32 = MAX_WALLS;
+override HAS_TRIANGLES: bool = true;
+
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
 @group(0) @binding(42) var<uniform> planes: array<Plane, MAX_WALLS>;
 @group(0) @binding(43) var<storage, read> triangles: array<Triangle>;
@@ -43,14 +47,8 @@ struct PlaneHere {
     normal: vec3<f32>,
 }
 
-fn plane_at(index: u32) -> PlaneHere {
-    let plane = planes[index];
-    let wall = walls[plane.wall];
-    return PlaneHere(
-        from_camera(wall.cell, wall.offset, params),
-        rotate(wall.orientation, plane.normal),
-    );
-}
+// The planes as planes.wgsl finds them.
+@group(0) @binding(67) var<uniform> planes_here: array<PlaneHere, MAX_WALLS>;
 
 // A point of a wall, from the camera, m.
 fn of_wall(index: u32, point: vec3<f32>) -> vec3<f32> {
@@ -124,8 +122,8 @@ fn plane_corner(plane: PlaneHere, vertex: u32) -> vec3<f32> {
 // Behind another plane no body can be: there, a wall is cut off.
 fn is_behind_a_plane(place: vec3<f32>) -> bool {
     let margin = 1e-3 * view.scene_radius;
-    for (var k = 0u; k < view.plane_count; k++) {
-        let other = plane_at(k);
+    for (var k = 0u; k < PLANES; k++) {
+        let other = planes_here[k];
         if dot(place - other.point, other.normal) < -margin {
             return true;
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use glam::DVec3;
 
 /// Meaning of the colour of a sphere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
     feature = "scene",

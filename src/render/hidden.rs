@@ -14,8 +14,15 @@ pub(super) struct Hidden {
     extents: wgpu::Buffer,
     in_sight: wgpu::Buffer,
     listed: wgpu::Buffer,
-    /// Arguments of the indirect draw.
+    /// `Listing` in the shader: the arguments of two indirect draws, then the first and the number of the bodies that are held
+    /// against depths.
     pub listing: wgpu::Buffer,
+    /// Whether the present picture lists the bodies in sight anew.
+    pub lists_anew: bool,
+    /// Number of bodies that the present picture holds against its depths.
+    pub chosen: u32,
+    /// The part of the bodies whose turn is next.
+    turn: u32,
     /// Hash of the kinds of bodies that `extents` was made for.
     kinds: u64,
 }
@@ -40,14 +47,42 @@ impl Hidden {
                 usage | BufferUsages::COPY_SRC,
             )?,
             listed: buffer("listed", state.spheres.len(), usage)?,
-            listing: buffer("listing", 4, usage | BufferUsages::INDIRECT)?,
+            listing: buffer("listing", 10, usage | BufferUsages::INDIRECT)?,
+            lists_anew: true,
+            chosen: 0,
+            turn: 0,
             kinds: kinds(state),
         };
         let queue = &context.queue;
         queue.write_buffer(&hidden.extents, 0, cast_slice(&extents));
         // Number of vertices and of instances, and the first of each.
-        queue.write_buffer(&hidden.listing, 0, bytes_of(&[0_u32, 1, 0, 0]));
+        queue.write_buffer(&hidden.listing, 0, bytes_of(&[0_u32, 1, 0, 0, 0, 1, 0, 0]));
         Ok(hidden)
+    }
+
+    /// Chooses the bodies that the next picture holds against its depths: all of them, or the next quarter.
+    ///
+    /// Those in sight are listed anew once in four quarters.
+    pub fn choose(&mut self, context: &Context, bodies: u32, all: bool) {
+        /// Number of pictures in which each body gets its turn.
+        const TURNS: u32 = 4;
+        self.lists_anew = all || self.turn == 0;
+        let [first, count] = match all {
+            true => {
+                self.turn = 0;
+                [0, bodies]
+            }
+            false => {
+                let part = bodies.div_ceil(TURNS);
+                let first = (self.turn * part).min(bodies);
+                self.turn = (self.turn + 1) % TURNS;
+                [first, part.min(bodies - first)]
+            }
+        };
+        self.chosen = count;
+        context
+            .queue
+            .write_buffer(&self.listing, 32, bytes_of(&[first, count]));
     }
 
     /// Whether the buffers have room for the bodies of a state, and the extents of their kinds.

@@ -5,15 +5,16 @@
 //! picture is made in these parts, each a file in `shaders/render/`:
 //!
 //! 1. `survey`, now and then: finds the positions of the bodies, and the range of the values that colours show.
-//! 2. `shadow`: draws the depths that the light sees.
-//! 3. `visible`: writes for each sample the number of the thing that it shows, and the distance. A sphere is drawn as a
+//! 2. `planes`: finds where the planes are as seen from the camera.
+//! 3. `shadow`: draws the depths that the light sees.
+//! 4. `visible`: writes for each sample the number of the thing that it shows, and the distance. A sphere is drawn as a
 //!    triangle across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
 //!    [`Look::hides`] asks for it.
-//! 4. `occlusion`: finds how much of the ambient light reaches each sample.
-//! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
+//! 5. `occlusion`: finds how much of the ambient light reaches each sample.
+//! 6. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
 //!    lights it.
-//! 6. `springs`, `glass` (transparent walls), `water` and `lines`: draw over that.
-//! 7. `resolve`: averages the samples of each pixel, or enlarges them where they are fewer than pixels.
+//! 7. `springs`, `glass` (transparent walls), `water` and `lines`: draw over that.
+//! 8. `resolve`: averages the samples of each pixel, or enlarges them where they are fewer than pixels.
 //!
 //! So colours are computed only for samples that are seen, and the numbers tell which thing is under the mouse. All
 //! edges, those of shadows included, are as smooth as the number of samples allows.
@@ -63,7 +64,9 @@ pub use overlay::Overlay;
 pub use pace::Pace;
 pub use picture::PICTURE;
 pub(crate) use picture::target;
-use programs::{COLOUR, DEPTH, ENCODED, FARTHEST, OCCLUSION, Programs, THINGS};
+use programs::{
+    COLOUR, DEPTH, ENCODED, FARTHEST, Features, OCCLUSION, Program, Programs, Shading, THINGS,
+};
 use shaders::{SURVEY_SLICES, TILE, Texts};
 use source::{Source, uniform};
 pub use studio::{Shot, Studio};
@@ -114,7 +117,8 @@ pub struct Look {
     /// Number of samples of the ambient light around each point; with 0 the ambient light is the same everywhere.
     pub occlusion_samples: u32,
     /// Whether hidden bodies are left out before drawing, which is faster with many bodies on a software driver. Bodies that
-    /// are left out throw no shadows. A blurred picture then also shows a clump of a few samples as one ball.
+    /// are left out throw no shadows. A blurred picture then also shows a clump of a few samples as one ball, and while the
+    /// camera stands still, bodies that come into sight may be missing from the next three.
     pub hides: bool,
     /// Index of the body that is picked, if any.
     pub picked: Option<u32>,
@@ -237,7 +241,6 @@ struct Surroundings {
     origin: DVec3,
     /// Values of the first and the last colour.
     span: [f32; 2],
-    plane_count: u32,
     /// Simulated time, s.
     time: f32,
     /// Box around all bodies.
@@ -253,6 +256,7 @@ pub struct Renderer {
     context: Context,
     source: Source,
     programs: Programs,
+    features: Features,
     view: wgpu::Buffer,
     colours: wgpu::Buffer,
     /// The map that `colours` holds.
@@ -272,6 +276,8 @@ pub struct Renderer {
     /// Simulated time, s.
     time: f64,
     plane_buffer: wgpu::Buffer,
+    /// The planes as seen from the camera.
+    seen_planes: wgpu::Buffer,
     triangle_buffer: wgpu::Buffer,
     edge_buffer: wgpu::Buffer,
     look_buffer: wgpu::Buffer,
@@ -311,6 +317,10 @@ pub struct Renderer {
     lit: Option<([f64; 5], u32)>,
     /// Whether the last picture left out bodies.
     was_hiding: bool,
+    /// Camera and size in samples of the last picture, if what it found in sight is known of the same bodies now.
+    found_for: Option<(Camera, [u32; 2])>,
+    /// Number of bodies at the last update, and the id of the last one.
+    last_body: (usize, Option<u64>),
     /// Meaning of colours in the last survey, when the survey ended, and how long it took.
     surveyed: Option<(ColourBy, Instant, Duration)>,
     /// Whether the state has changed since the last survey.
@@ -444,6 +454,11 @@ impl Renderer {
         )?;
         let edges = walls::edges(&triangles);
         let edge_buffer = constant("edges", cast_slice(&edges), size_of::<walls::Edge>())?;
+        let features = Features {
+            deforms: state.params.deforms == 1,
+            planes: planes.len() as u32,
+            has_triangles: !triangles.is_empty(),
+        };
         let renderer = Renderer {
             edge_buffer,
             edge_count: edges.len() as u32,
@@ -452,7 +467,8 @@ impl Renderer {
             map,
             bulk: None,
             source: Source::new(context, simulation)?,
-            programs: Programs::new(context, &Texts::BuiltIn, output)?,
+            programs: Programs::new(context, &Texts::BuiltIn, output, features)?,
+            features,
             view: buffer("view", view_size, BufferUsages::UNIFORM)?,
             colours,
             survey: buffer(
@@ -482,6 +498,12 @@ impl Renderer {
             has_water: model.forces.water.is_some(),
             time: simulation.time(),
             plane_buffer,
+            // `PlaneHere` in `shaders/render/wall.wgsl` has two vectors, each as wide as four floats.
+            seen_planes: buffer(
+                "planes_here",
+                32 * MAX_WALLS,
+                BufferUsages::STORAGE | BufferUsages::UNIFORM,
+            )?,
             triangle_buffer,
             planes: planes.iter().map(|plane| plane.wall).collect(),
             triangles,
@@ -507,6 +529,8 @@ impl Renderer {
             drawn: None,
             lit: None,
             was_hiding: false,
+            found_for: None,
+            last_body: (0, None),
             surveyed: None,
             has_moved: false,
             context: context.clone(),
@@ -524,7 +548,7 @@ impl Renderer {
             .context
             .device
             .push_error_scope(wgpu::ErrorFilter::Validation);
-        let programs = Programs::new(&self.context, texts, self.output);
+        let programs = Programs::new(&self.context, texts, self.output, self.features);
         let error = pollster::block_on(scope.pop());
         let programs = programs?;
         if let Some(error) = error {
@@ -581,6 +605,14 @@ impl Renderer {
             self.hidden = hidden.transpose()?;
             self.was_hiding = false;
         }
+        let (count, id) = self.last_body;
+        let id_at = |index: usize| Some(state.identities.get(index)?.id);
+        if count > 0 && id_at(count - 1) != id {
+            // Bodies have left, so the others have moved up.
+            self.found_for = None;
+        }
+        let count = state.identities.len();
+        self.last_body = (count, count.checked_sub(1).and_then(id_at));
         if self.source.update(&self.context, simulation, look)? {
             (self.drawn, self.has_moved) = (None, true);
         }
@@ -655,7 +687,8 @@ impl Renderer {
     }
 
     /// Runs the survey; returns the box around all bodies, and the counts.
-    async fn measure(&self, patience: Patience, look: &Look) -> Result<(Bounds, Survey)> {
+    async fn measure(&mut self, patience: Patience, look: &Look) -> Result<(Bounds, Survey)> {
+        let program = self.programs.survey(&self.context, look.colour_by)?;
         let context = &self.context;
         // The survey reads of the view only the camera's cell, the sliced box and the meaning of colours.
         let surroundings = self.surroundings(look);
@@ -671,7 +704,6 @@ impl Renderer {
             .write_buffer(&self.survey, 0, bytes_of(&survey));
         let mut encoder = context.device.create_command_encoder(&Default::default());
         {
-            let program = &self.programs.survey;
             let bind_group = program.bind(context, &|name| self.by_name(name));
             let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("survey"),
@@ -796,6 +828,7 @@ impl Renderer {
         let rest = [
             look.ground as u32,
             look.lines.map_or(0, |lines| 1 + lines as u32),
+            look.colour_by as u32,
             u32::from(look.hides),
         ];
         made_of.update(cast_slice(&rest));
@@ -812,6 +845,19 @@ impl Renderer {
         let is_first = look.hides && !self.was_hiding;
         self.was_hiding = look.hides;
         self.lit = Some((shows, if has_shadows { age } else { 0 })).filter(|_| !is_first);
+        self.programs
+            .provide_shade(&self.context, self.shading(look))?;
+        let here = Some((*camera, samples));
+        let stands_still = look.is_blurred() && !is_first && self.found_for == here;
+        let has_balls = self.balls(look) > 0;
+        if let Some(hidden) = &mut self.hidden
+            && look.hides
+            && has_balls
+            && !is_drawn
+        {
+            hidden.choose(&self.context, self.body_count, !stands_still);
+            self.found_for = here;
+        }
         let mut encoder = self
             .context
             .device
@@ -821,7 +867,8 @@ impl Renderer {
             (false, true) => Known::Shadows,
             (false, false) => Known::Nothing,
         };
-        self.encode(&mut encoder, target, size, look, lines.len() as u32, known);
+        let lines = lines.len() as u32;
+        self.encode(&mut encoder, target, size, look, lines, known);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
     }
@@ -949,6 +996,22 @@ impl Renderer {
         }
     }
 
+    /// Number of spheres that are drawn.
+    fn balls(&self, look: &Look) -> u32 {
+        match look.lines {
+            Some(Lines::Contacts) => 0,
+            _ => self.sphere_count,
+        }
+    }
+
+    fn shading(&self, look: &Look) -> Shading {
+        Shading {
+            colour_by: look.colour_by,
+            has_picked: look.picked.is_some_and(|body| body < self.body_count),
+            has_occlusion: look.occlusion_samples > 0,
+        }
+    }
+
     fn surroundings(&self, look: &Look) -> Surroundings {
         let bodies = self.bodies();
         // The counts of a survey are summed in `u32`, so weights are small enough for all spheres together.
@@ -960,7 +1023,6 @@ impl Renderer {
             survey_weight: (most.clamp(1.0, 1024.0) / volume).min(f64::from(f32::MAX)) as f32,
             survey_stride: self.survey_stride(look),
             bounds: self.walls.map_or(bodies, |walls| walls.union(bodies)),
-            plane_count: self.planes.len() as u32,
             body_radius: self.body_radius,
             cell_size: self.cell_size,
             origin: self.origin,
@@ -1056,6 +1118,7 @@ impl Renderer {
             "survey" => Some(self.survey.as_entire_binding()),
             "lines" => Some(self.lines.as_entire_binding()),
             "planes" => Some(self.plane_buffer.as_entire_binding()),
+            "planes_here" | "planes_found" => Some(self.seen_planes.as_entire_binding()),
             "triangles" => Some(self.triangle_buffer.as_entire_binding()),
             "edges" => Some(self.edge_buffer.as_entire_binding()),
             "wall_looks" => Some(self.look_buffer.as_entire_binding()),
@@ -1151,21 +1214,20 @@ impl Renderer {
                     match draw {
                         Draw::Each(vertices, instances) => render.draw(0..*vertices, 0..*instances),
                         Draw::Listed(hidden) => render.draw_indirect(&hidden.listing, 0),
+                        Draw::Found(hidden) => render.draw_indirect(&hidden.listing, 16),
                     }
                 }
             };
-        let list = |encoder: &mut wgpu::CommandEncoder,
-                    hidden: &Hidden,
-                    program: &programs::Computation| {
-            encoder.clear_buffer(&hidden.listing, 0, Some(4));
+        let compute = |encoder: &mut wgpu::CommandEncoder,
+                       program: &programs::Computation,
+                       [x, y, z]: [u32; 3]| {
             let bind_group = program.bind(&self.context, &resources);
             let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("hidden"),
+                label: Some("compute"),
                 timestamp_writes: None,
             });
             compute.set_pipeline(&program.pipeline);
             compute.set_bind_group(0, &bind_group, &[]);
-            let [x, y, z] = workgroups_for(self.body_count.into());
             compute.dispatch_workgroups(x, y, z);
         };
         let programs = &self.programs;
@@ -1185,10 +1247,7 @@ impl Renderer {
         if known == Known::Samples {
             return resolve(encoder);
         }
-        let balls = match look.lines {
-            Some(Lines::Contacts) => 0,
-            _ => self.sphere_count,
-        };
+        let balls = self.balls(look);
         let planes = match look.ground {
             Ground::None => 0,
             _ => self.planes.len() as u32,
@@ -1199,8 +1258,16 @@ impl Renderer {
             Some(hidden) => (listed, Draw::Listed(hidden)),
             None => (all, Draw::Each(3 * balls, 1)),
         };
-        if let Some(hidden) = hidden {
-            list(encoder, hidden, &programs.hidden_before);
+        if !self.planes.is_empty() {
+            compute(encoder, &programs.planes, [self.planes.len() as u32, 1, 1]);
+        }
+        if let Some(hidden) = hidden.filter(|hidden| hidden.lists_anew) {
+            encoder.clear_buffer(&hidden.listing, 0, Some(4));
+            compute(
+                encoder,
+                &programs.hidden_before,
+                workgroups_for(self.body_count.into()),
+            );
         }
         if known == Known::Nothing {
             let onto_shadow = Onto {
@@ -1223,13 +1290,12 @@ impl Renderer {
             depth: Some(depth_onto(&depths, clear)),
             is_new: clear.is_some(),
         };
-        let seen_balls = || of_balls(&programs.visible_balls, &programs.visible_listed_balls);
         pass(
             encoder,
             "visible",
             onto_things(Some(0.0)),
             &[
-                seen_balls(),
+                of_balls(&programs.visible_balls, &programs.visible_listed_balls),
                 (&programs.visible_planes, Draw::Each(4, planes)),
                 (&programs.visible_triangles, Draw::Each(3, triangles)),
             ],
@@ -1237,8 +1303,14 @@ impl Renderer {
         if let Some(hidden) = hidden {
             let parts = [(&programs.farthest, Draw::Each(3, 1))];
             pass(encoder, "farthest", Onto::new(&farthest), &parts);
-            list(encoder, hidden, &programs.hidden_now);
-            pass(encoder, "visible", onto_things(None), &[seen_balls()]);
+            compute(encoder, &programs.hidden_so_far, [1; 3]);
+            compute(
+                encoder,
+                &programs.hidden_now,
+                workgroups_for(hidden.chosen.into()),
+            );
+            let parts = [(&programs.visible_listed_balls, Draw::Found(hidden))];
+            pass(encoder, "visible", onto_things(None), &parts);
         }
         if look.occlusion_samples > 0 {
             let parts = everywhere(&programs.occlusion);
@@ -1248,7 +1320,7 @@ impl Renderer {
             encoder,
             "shade",
             Onto::new(&samples),
-            &everywhere(&programs.shade),
+            &everywhere(programs.shade(self.shading(look))),
         );
         let over = |has_depth: bool| Onto {
             colour: Some(&samples),
@@ -1311,10 +1383,12 @@ enum Draw<'a> {
     Each(u32, u32),
     /// The spheres in the list of those in sight.
     Listed(&'a Hidden),
+    /// The spheres that the present picture added to that list.
+    Found(&'a Hidden),
 }
 
 /// A program, and the extent of its draw.
-type Part<'a> = (&'a programs::Program, Draw<'a>);
+type Part<'a> = (&'a Program, Draw<'a>);
 
 /// Targets of a pass.
 struct Onto<'a> {

@@ -48,7 +48,7 @@ impl Renderer {
                 adapter: context.adapter,
             });
         }
-        let target = target(&context, size);
+        let target = target(&context, size, PICTURE);
         let view = target.create_view(&Default::default());
         self.draw(&view, size, camera, look, lines)?;
         let mut image = RgbaImage::new(size[0], size[1]);
@@ -58,10 +58,10 @@ impl Renderer {
     }
 }
 
-/// Makes a texture for a picture that is copied to the host.
-pub(crate) fn target(context: &Context, size: [u32; 2]) -> wgpu::Texture {
+/// Makes a texture for a picture that is not shown by a window.
+pub(crate) fn target(context: &Context, size: [u32; 2], format: TextureFormat) -> wgpu::Texture {
     let usage = TextureUsages::COPY_SRC;
-    texture(&context.device, "picture", PICTURE, size, usage)
+    texture(&context.device, "picture", format, size, usage)
 }
 
 /// Copies a part of a texture to the host. Its texels must have 4 bytes each.

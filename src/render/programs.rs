@@ -1,9 +1,12 @@
 //! The compiled shaders of a picture, with their buffers and textures bound by name.
 
+use std::collections::HashMap;
+
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::TextureFormat;
 
 use crate::model::error::{Error, Result};
+use crate::render::colour::ColourBy;
 use crate::render::shaders::Texts;
 use crate::step::gpu::Context;
 
@@ -17,11 +20,14 @@ pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
 pub(super) const FARTHEST: TextureFormat = TextureFormat::R32Uint;
 /// Format of the texture with the linear colour of each sample.
 pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
-/// Format of the texture with the colour of each sample as a display wants it.
-pub(super) const ENCODED: TextureFormat = TextureFormat::Rgba8Unorm;
+/// Format of the texture with the colour of each sample as a display wants it: the one that software drivers enlarge fastest.
+pub(super) const ENCODED: TextureFormat = TextureFormat::Bgra8Unorm;
 
 /// Function from the name of a variable in a shader to its buffer, texture or sampler.
 pub(super) type Resources<'a> = dyn Fn(&str) -> Option<wgpu::BindingResource<'a>> + 'a;
+
+/// Values of pipeline constants.
+type Constants<'a> = &'a [(&'static str, f64)];
 
 /// Binding and name of each variable that an entry point uses.
 type Variables = Vec<(u32, String)>;
@@ -33,15 +39,45 @@ pub(super) struct Program {
 }
 
 /// A part of a picture that a compute pass computes.
+#[derive(Clone)]
 pub(super) struct Computation {
     pub pipeline: wgpu::ComputePipeline,
     variables: Variables,
 }
 
+/// Properties of a scene for which its shaders are compiled.
+///
+/// Some software drivers compute all branches of a shader, or compile it anew for each picture if a branch depends on a uniform
+/// value.
+#[derive(Clone, Copy)]
+pub(super) struct Features {
+    /// Whether the periodic box deforms.
+    pub deforms: bool,
+    /// Number of walls that are planes.
+    pub planes: u32,
+    /// Whether any wall is made of triangles.
+    pub has_triangles: bool,
+}
+
+/// Properties of a picture for which its colours have a program of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Shading {
+    pub colour_by: ColourBy,
+    /// Whether a body is picked.
+    pub has_picked: bool,
+    /// Whether the light from all around was looked for.
+    pub has_occlusion: bool,
+}
+
 /// All programs of a picture.
 pub(super) struct Programs {
-    pub survey: Computation,
+    survey: Shader,
+    surveys: HashMap<ColourBy, Computation>,
+    shade: Shader,
+    shades: HashMap<Shading, Program>,
+    pub planes: Computation,
     pub hidden_before: Computation,
+    pub hidden_so_far: Computation,
     pub hidden_now: Computation,
     pub farthest: Program,
     pub shadow_balls: Program,
@@ -52,7 +88,6 @@ pub(super) struct Programs {
     pub visible_planes: Program,
     pub visible_triangles: Program,
     pub occlusion: Program,
-    pub shade: Program,
     pub springs: Program,
     pub glass_triangles: Program,
     pub glass_planes: Program,
@@ -67,6 +102,8 @@ pub(super) struct Programs {
 /// A shader with naga's description of it.
 struct Shader {
     name: &'static str,
+    /// Values of its pipeline constants that depend on the scene.
+    constants: Vec<(&'static str, f64)>,
     module: naga::Module,
     info: naga::valid::ModuleInfo,
     compiled: wgpu::ShaderModule,
@@ -84,25 +121,25 @@ struct Target {
 }
 
 impl Programs {
-    /// Compiles all shaders, for pictures of the format `output`.
+    /// Compiles the shaders of a scene, for pictures of the format `output`.
     ///
     /// # Errors
     /// If one of them is wrong.
-    pub fn new(context: &Context, texts: &Texts, output: TextureFormat) -> Result<Programs> {
+    pub fn new(
+        context: &Context,
+        texts: &Texts,
+        output: TextureFormat,
+        features: Features,
+    ) -> Result<Programs> {
         use wgpu::CompareFunction::{Greater, Less};
-        let shader = |name| Shader::new(context, texts, name);
+        let shader = |name| Shader::new(context, texts, name, features);
         let strip = Target {
             colour: Some(THINGS),
             depth: Some((Greater, true)),
             topology: wgpu::PrimitiveTopology::TriangleStrip,
             blends: false,
         };
-        let whole = |format| Target {
-            colour: Some(format),
-            depth: None,
-            topology: wgpu::PrimitiveTopology::TriangleList,
-            blends: false,
-        };
+        let whole = Target::whole;
         let (shadow, visible) = (shader("shadow")?, shader("visible")?);
         let shadows = Target {
             colour: None,
@@ -127,9 +164,14 @@ impl Programs {
         // All balls are one draw of three corners each, not an instance each.
         let (things, casts) = (each(strip), each(shadows));
         Ok(Programs {
-            survey: shader("survey")?.computation(context, "survey_spheres")?,
-            hidden_before: hidden.computation(context, "hidden_before")?,
-            hidden_now: hidden.computation(context, "hidden_now")?,
+            survey: shader("survey")?,
+            surveys: HashMap::new(),
+            shade: shader("shade")?,
+            shades: HashMap::new(),
+            planes: shader("planes")?.computation(context, "planes_from_camera", &[])?,
+            hidden_before: hidden.computation(context, "hidden_before", &[])?,
+            hidden_so_far: hidden.computation(context, "hidden_so_far", &[])?,
+            hidden_now: hidden.computation(context, "hidden_now", &[])?,
             farthest: hidden.program(
                 context,
                 ["hidden_everywhere", "hidden_farthest_at"],
@@ -167,11 +209,6 @@ impl Programs {
                 ["occlusion_everywhere", "occlusion_at"],
                 whole(OCCLUSION),
             )?,
-            shade: shader("shade")?.program(
-                context,
-                ["shade_everywhere", "shade_at"],
-                whole(COLOUR),
-            )?,
             springs: shader("springs")?.program(context, ["springs_end", "springs_at"], line)?,
             glass_triangles: glass.program(
                 context,
@@ -201,15 +238,75 @@ impl Programs {
             )?,
             resolve_between: resolve.program(
                 context,
-                ["resolve_everywhere", "resolve_between_at"],
+                ["resolve_stretched", "resolve_between_at"],
                 whole(output),
             )?,
         })
     }
+
+    /// The program that surveys the values of a meaning of colours, compiled if it is the first time.
+    ///
+    /// # Errors
+    /// If the shader lacks its entry point.
+    pub fn survey(&mut self, context: &Context, colour_by: ColourBy) -> Result<Computation> {
+        if let Some(known) = self.surveys.get(&colour_by) {
+            return Ok(known.clone());
+        }
+        let constants = [("COLOUR_BY", f64::from(colour_by as u32))];
+        let made = self
+            .survey
+            .computation(context, "survey_spheres", &constants)?;
+        self.surveys.insert(colour_by, made.clone());
+        Ok(made)
+    }
+
+    /// Compiles the program that finds the colours of a kind of pictures, if it is the first time.
+    ///
+    /// # Errors
+    /// If the shader lacks one of its entry points.
+    pub fn provide_shade(&mut self, context: &Context, shading: Shading) -> Result<()> {
+        if self.shades.contains_key(&shading) {
+            return Ok(());
+        }
+        let constants = [
+            ("COLOUR_BY", f64::from(shading.colour_by as u32)),
+            ("HAS_PICKED", f64::from(shading.has_picked)),
+            ("HAS_OCCLUSION", f64::from(shading.has_occlusion)),
+        ];
+        let entry_points = ["shade_everywhere", "shade_at"];
+        let target = Target::whole(COLOUR);
+        let made = self
+            .shade
+            .specialised(context, entry_points, target, &constants)?;
+        self.shades.insert(shading, made);
+        Ok(())
+    }
+
+    /// The program that finds the colours of a kind of pictures that was provided for.
+    pub fn shade(&self, shading: Shading) -> &Program {
+        &self.shades[&shading]
+    }
+}
+
+impl Target {
+    /// A whole picture of the format `colour`, without depths.
+    const fn whole(colour: TextureFormat) -> Target {
+        Target {
+            colour: Some(colour),
+            depth: None,
+            topology: wgpu::PrimitiveTopology::TriangleList,
+            blends: false,
+        }
+    }
 }
 
 impl Shader {
-    fn new(context: &Context, texts: &Texts, name: &'static str) -> Result<Shader> {
+    fn new(
+        context: &Context,
+        texts: &Texts,
+        name: &'static str,
+        features: Features,
+    ) -> Result<Shader> {
         let source = texts.source(name);
         let wrong = |message: String| Error::Shader { name, message };
         let module = naga::front::wgsl::parse_str(&source)
@@ -223,8 +320,19 @@ impl Shader {
                 label: Some(name),
                 source: wgpu::ShaderSource::Wgsl(source.into()),
             });
+        let constants = [
+            ("DEFORMS", f64::from(features.deforms)),
+            ("PLANES", f64::from(features.planes)),
+            ("HAS_TRIANGLES", f64::from(features.has_triangles)),
+        ];
+        let is_own = |wanted: &str| {
+            let mut own = module.overrides.iter();
+            own.any(|(_, own)| own.name.as_deref() == Some(wanted))
+        };
+        let constants = constants.into_iter().filter(|(name, _)| is_own(name));
         Ok(Shader {
             name,
+            constants: constants.collect(),
             module,
             info,
             compiled,
@@ -257,7 +365,13 @@ impl Shader {
             .collect())
     }
 
-    fn computation(&self, context: &Context, entry_point: &'static str) -> Result<Computation> {
+    fn computation(
+        &self,
+        context: &Context,
+        entry_point: &'static str,
+        constants: Constants,
+    ) -> Result<Computation> {
+        let constants = [&self.constants, constants].concat();
         Ok(Computation {
             variables: self.variables(&[entry_point])?,
             pipeline: context
@@ -267,7 +381,7 @@ impl Shader {
                     layout: None,
                     module: &self.compiled,
                     entry_point: Some(entry_point),
-                    compilation_options: Default::default(),
+                    compilation_options: compiled_with(&constants),
                     cache: None,
                 }),
         })
@@ -277,9 +391,21 @@ impl Shader {
     fn program(
         &self,
         context: &Context,
-        [vertex, fragment]: [&'static str; 2],
+        entry_points: [&'static str; 2],
         target: Target,
     ) -> Result<Program> {
+        self.specialised(context, entry_points, target, &[])
+    }
+
+    /// A program of two entry points, for given values of the pipeline constants.
+    fn specialised(
+        &self,
+        context: &Context,
+        [vertex, fragment]: [&'static str; 2],
+        target: Target,
+        constants: Constants,
+    ) -> Result<Program> {
+        let constants = [&self.constants, constants].concat();
         let targets = target.colour.map(|format| {
             Some(wgpu::ColorTargetState {
                 blend: target.blends.then_some(wgpu::BlendState::ALPHA_BLENDING),
@@ -296,7 +422,7 @@ impl Shader {
                     vertex: wgpu::VertexState {
                         module: &self.compiled,
                         entry_point: Some(vertex),
-                        compilation_options: Default::default(),
+                        compilation_options: compiled_with(&constants),
                         buffers: &[],
                     },
                     primitive: wgpu::PrimitiveState {
@@ -316,13 +442,20 @@ impl Shader {
                     fragment: Some(wgpu::FragmentState {
                         module: &self.compiled,
                         entry_point: Some(fragment),
-                        compilation_options: Default::default(),
+                        compilation_options: compiled_with(&constants),
                         targets: targets.as_slice(),
                     }),
                     multiview_mask: None,
                     cache: None,
                 }),
         })
+    }
+}
+
+fn compiled_with(constants: Constants) -> wgpu::PipelineCompilationOptions {
+    wgpu::PipelineCompilationOptions {
+        constants,
+        ..Default::default()
     }
 }
 

@@ -8,8 +8,9 @@ use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOU
 use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: complete shaders, and the parts that they import.
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
     ("survey", include_wgsl!("../../shaders/render/survey.wgsl")),
+    ("planes", include_wgsl!("../../shaders/render/planes.wgsl")),
     ("shadow", include_wgsl!("../../shaders/render/shadow.wgsl")),
     (
         "visible",
@@ -47,8 +48,9 @@ const FILES: [(&str, &str); 17] = [
 ];
 
 /// Names of the shaders of a picture, in the order in which they run.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "survey",
+    "planes",
     "shadow",
     "visible",
     "hidden",

@@ -2,7 +2,8 @@
 
 use bytemuck::cast_slice;
 use encase::UniformBuffer;
-use wgpu::BufferUsages;
+use wgpu::util::StagingBelt;
+use wgpu::{BufferSize, BufferUsages};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{ColourBy, Look};
@@ -36,17 +37,23 @@ pub(super) struct Source {
     fields: Vec<(Field, wgpu::Buffer)>,
     /// Whether the buffers belong to the engine and need no upload.
     shared: bool,
-    /// Hash of each buffer's last upload, the parameters first.
+    /// Hash of each buffer's last upload, the parameters first; `None` where it was not taken.
     copied: Vec<Option<u64>>,
+    /// Buffers by which data get to the device, to be used again: new ones cost as much time as what is copied.
+    belt: Option<StagingBelt>,
+    /// Number of steps at the last upload.
+    steps: Option<u64>,
 }
 
-/// A hash of the data of a field that pictures read: its bytes, or for spheres the ids of the bodies.
+/// A hash of the data of a field that pictures read.
 fn hash(state: &State, field: Field) -> u64 {
     if field != Field::Spheres {
         return xxh3_64(state.bytes(field));
     }
-    let bodies = state.identities.iter().map(|own| own.id);
-    xxh3_64(cast_slice(&bodies.collect::<Vec<u64>>()))
+    // Spheres change when bodies come or go. Ids ascend, so their number and the last one tell of both.
+    let bodies = &state.identities;
+    let last = bodies.last().map_or(0, |body| body.id);
+    xxh3_64(cast_slice(&[bodies.len() as u64, last]))
 }
 
 /// Whether pictures of a look read a field. Loads take many bytes, and only some meanings of colours need them.
@@ -76,6 +83,8 @@ impl Source {
                 .collect(),
             shared: true,
             copied: Vec::new(),
+            belt: None,
+            steps: None,
         }
     }
 
@@ -88,6 +97,8 @@ impl Source {
             params: context.create_buffer("params", size, usage)?,
             copied: vec![None; 1 + fields.len()],
             fields,
+            belt: None,
+            steps: None,
             shared: false,
         })
     }
@@ -121,26 +132,46 @@ impl Source {
         }
         let state = simulation.on_host();
         let params = uniform(&state.params);
+        let has_stepped = self.steps.replace(simulation.steps()) != Some(simulation.steps());
         // Hashing data costs less than uploading them again.
-        let mut replace = |index: usize, hash: u64| self.copied[index].replace(hash) != Some(hash);
-        let mut has_changed = replace(0, xxh3_64(&params));
+        let mut replace = |index: usize, hash: Option<u64>| {
+            let before = std::mem::replace(&mut self.copied[index], hash);
+            hash.is_none() || before != hash
+        };
+        let mut has_changed = replace(0, Some(xxh3_64(&params)));
         if has_changed {
             context.queue.write_buffer(&self.params, 0, &params);
         }
+        let bodies = state.bytes(Field::Bodies).len() as u64;
+        let device = &context.device;
+        let belt = self
+            .belt
+            .get_or_insert_with(|| StagingBelt::new(device.clone(), bodies.max(LEAST)));
+        let mut encoder = device.create_command_encoder(&Default::default());
         for (index, (field, buffer)) in self.fields.iter_mut().enumerate() {
             let bytes = state.bytes(*field);
             if look.is_some_and(|look| !is_read(*field, look)) {
                 continue;
             }
-            if !replace(1 + index, hash(state, *field)) {
+            // But steps move bodies, whatever the hash.
+            let hash = match field {
+                Field::Bodies if has_stepped => None,
+                _ => Some(hash(state, *field)),
+            };
+            if !replace(1 + index, hash) {
                 continue;
             }
             has_changed = true;
             if buffer.size() < bytes.len() as u64 {
                 *buffer = Source::for_upload(context, *field, state)?;
             }
-            context.queue.write_buffer(buffer, 0, bytes);
+            if let Some(size) = BufferSize::new(bytes.len() as u64) {
+                belt.write_buffer(&mut encoder, buffer, 0, size)
+                    .copy_from_slice(bytes);
+            }
         }
+        belt.finish_and_recall_on_submit(&encoder);
+        context.queue.submit([encoder.finish()]);
         Ok(has_changed)
     }
 

@@ -27,8 +27,8 @@ shared_structs! {
         pub picked: u32,
         /// Vector from the middle of the picture to its right edge, in a plane at the distance 1 from the camera.
         pub right: Vec3,
-        /// Meaning of colours; see [`ColourBy`](super::ColourBy).
-        pub colour_by: u32,
+        /// The value of the first colour of the map.
+        pub bottom: f32,
         /// Vector from the middle of the picture to its upper edge, in the same plane.
         pub up: Vec3,
         /// The value of the last colour of the map.
@@ -59,18 +59,12 @@ shared_structs! {
         pub line_width: f32,
         /// Size of the picture, in samples.
         pub size: Vec2,
-        /// Number of walls that are planes.
-        pub plane_count: u32,
         /// Simulated time, s.
         pub time: f32,
         /// Radius below which a ball is drawn in place of a clump, over its distance from the camera; 0 to draw all clumps.
         pub stand_in: f32,
-        /// The value of the first colour of the map.
-        pub bottom: f32,
         /// Factor from the cubed radius of a sphere to its weight in a survey, 1/m³.
         pub survey_weight: f32,
-        /// Fraction of the pixels along each side that are drawn; see [`Look::sharpness`](super::Look::sharpness).
-        pub sharpness: f32,
         /// Number of samples of the ambient light around each point; with 0 the ambient light is the same everywhere.
         pub occlusion_samples: u32,
         /// The number of spheres of which a survey looks at one.
@@ -114,7 +108,6 @@ impl View {
             cell_size,
             origin,
             span: [bottom, top],
-            plane_count,
             time,
             bodies,
             bulk,
@@ -143,13 +136,12 @@ impl View {
             } else {
                 look.supersampling
             },
-            sharpness: look.sharpness,
             occlusion_samples: look.occlusion_samples,
             survey_stride,
             forward: axes.forward.as_vec3(),
             picked: look.picked.unwrap_or(u32::MAX),
             right: (slope * width / height * axes.right).as_vec3(),
-            colour_by: look.colour_by as u32,
+            bottom,
             up: (slope * axes.up).as_vec3(),
             top,
             to_light: shadow.to_light.as_vec3(),
@@ -168,13 +160,11 @@ impl View {
             box_max: seen_from(bounds.max),
             line_width: look.line_width,
             size: Vec2::new(width as f32, height as f32),
-            plane_count,
             time,
             stand_in: match look.hides && look.is_blurred() {
                 true => (STAND_IN * slope / height) as f32,
                 false => 0.0,
             },
-            bottom,
             survey_weight,
             zenith: camera.zenith.as_vec3(),
             bodies_center: seen_from(bulk.center()),

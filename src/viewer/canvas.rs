@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use web_time::Instant;
 use wgpu::CurrentSurfaceTexture as Current;
+use wgpu::util::{TextureBlitter, TextureBlitterBuilder};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
@@ -24,7 +26,46 @@ pub(super) struct Canvas {
     instance: wgpu::Instance,
     pub egui: egui_winit::State,
     painter: egui_wgpu::Renderer,
+    layer: Option<Layer>,
+    /// Whether egui took part in an event since it was painted last.
+    pub has_heard: bool,
     loss: Loss,
+}
+
+/// The last painting of egui, to be laid over pictures.
+struct Layer {
+    size: [u32; 2],
+    view: wgpu::TextureView,
+    blitter: TextureBlitter,
+    painted: Option<Instant>,
+}
+
+impl Layer {
+    fn new(context: &Context, size: [u32; 2], format: wgpu::TextureFormat) -> Layer {
+        let [width, height] = size;
+        let texture = context.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("egui"),
+            size: wgpu::Extent3d {
+                width,
+                height,
+                depth_or_array_layers: 1,
+            },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+            view_formats: &[],
+        });
+        Layer {
+            size,
+            view: texture.create_view(&Default::default()),
+            blitter: TextureBlitterBuilder::new(&context.device, format)
+                .blend_state(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING)
+                .build(),
+            painted: None,
+        }
+    }
 }
 
 /// In a development build, loses the surface before each so many pictures as the environment variable
@@ -122,6 +163,8 @@ impl Canvas {
             instance,
             egui,
             painter,
+            layer: None,
+            has_heard: false,
             loss: Loss::new(),
         })
     }
@@ -227,44 +270,72 @@ impl Canvas {
     }
 
     /// Draws what egui has over a picture, and shows it.
-    pub fn finish(&mut self, frame: Frame, mut output: egui::FullOutput) {
+    ///
+    /// If there is little time, what egui painted a short while ago will do: painting the panel takes a software driver longer
+    /// than the picture of a large pile.
+    pub fn finish(&mut self, frame: Frame, mut output: egui::FullOutput, is_hurried: bool) {
+        /// Time for which a painted layer is kept.
+        const KEPT: Duration = Duration::from_millis(500);
         let Context { device, queue, .. } = &self.context;
         self.egui
             .handle_platform_output(&self.window, output.platform_output);
-        let primitives = self
-            .egui
-            .egui_ctx()
-            .tessellate(output.shapes, output.pixels_per_point);
+        let size = [self.config.width, self.config.height];
+        let layer = match is_hurried {
+            true => {
+                let known = self.layer.take().filter(|layer| layer.size == size);
+                Some(known.unwrap_or_else(|| Layer::new(&self.context, size, self.config.format)))
+            }
+            false => None,
+        };
+        let is_fresh = |layer: &Layer| layer.painted.is_some_and(|when| when.elapsed() < KEPT);
+        let is_kept = !self.has_heard && layer.as_ref().is_some_and(is_fresh);
         for (id, deltas) in &output.textures_delta.set {
             for delta in deltas {
                 self.painter.update_texture(device, queue, *id, delta);
             }
         }
         let screen = egui_wgpu::ScreenDescriptor {
-            size_in_pixels: [self.config.width, self.config.height],
+            size_in_pixels: size,
             pixels_per_point: output.pixels_per_point,
         };
         let mut encoder = device.create_command_encoder(&Default::default());
-        let before = self
-            .painter
-            .update_buffers(device, queue, &mut encoder, &primitives, &screen);
-        let mut pass = encoder
-            .begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("egui"),
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view: &frame.view,
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations {
-                        load: wgpu::LoadOp::Load,
-                        store: wgpu::StoreOp::Store,
-                    },
-                })],
-                ..Default::default()
-            })
-            .forget_lifetime();
-        self.painter.render(&mut pass, &primitives, &screen);
-        drop(pass);
+        let mut before = Vec::new();
+        if !is_kept {
+            let context = self.egui.egui_ctx();
+            let primitives = context.tessellate(output.shapes, output.pixels_per_point);
+            let painter = &mut self.painter;
+            before = painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
+            let (view, load) = match &layer {
+                Some(layer) => (&layer.view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)),
+                None => (&frame.view, wgpu::LoadOp::Load),
+            };
+            let mut pass = encoder
+                .begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("egui"),
+                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                        view,
+                        depth_slice: None,
+                        resolve_target: None,
+                        ops: wgpu::Operations {
+                            load,
+                            store: wgpu::StoreOp::Store,
+                        },
+                    })],
+                    ..Default::default()
+                })
+                .forget_lifetime();
+            painter.render(&mut pass, &primitives, &screen);
+            self.has_heard = false;
+        }
+        self.layer = layer;
+        if let Some(layer) = &mut self.layer {
+            if !is_kept {
+                layer.painted = Some(Instant::now());
+            }
+            layer
+                .blitter
+                .copy(device, &mut encoder, &layer.view, &frame.view);
+        }
         queue.submit(before.into_iter().chain([encoder.finish()]));
         self.window.pre_present_notify();
         queue.present(frame.texture);

@@ -9,7 +9,7 @@ use web_time::Instant;
 use super::PATIENCE;
 use crate::model::error::Result;
 #[cfg(not(target_family = "wasm"))]
-use crate::render::pace::beside;
+use crate::render::pace::{Beat, beside};
 use crate::simulation::Simulation;
 
 /// Wall time that steps may take between two pictures where one thread has to do both: the window stays responsive.
@@ -39,6 +39,8 @@ pub(super) struct Clock {
     last: Option<Instant>,
     /// Wall time of a step, on average, s.
     step_time: f64,
+    #[cfg(not(target_family = "wasm"))]
+    beat: Beat,
 }
 
 impl Clock {
@@ -51,6 +53,8 @@ impl Clock {
             owed: 0.0,
             last: None,
             step_time: 1e-3,
+            #[cfg(not(target_family = "wasm"))]
+            beat: Beat::default(),
         }
     }
 
@@ -65,22 +69,24 @@ impl Clock {
             .await
     }
 
-    /// Takes the steps that are due [beside a picture](beside) that is drawn, up to `latest` and no less than some. Returns what
-    /// `draw` does, and how long the steps took.
+    /// Takes the steps that are due [beside a picture](beside) that is drawn, no less than some. Returns what `draw` does, and how
+    /// long the steps took. The frame starts at `start`, and frames take `length` on average.
     #[cfg(not(target_family = "wasm"))]
     pub fn advance_beside<T>(
         &mut self,
         simulation: &mut Simulation,
-        latest: Instant,
+        start: Instant,
+        length: Duration,
         draw: impl FnOnce() -> T,
     ) -> (T, Result<Duration>) {
         if !self.playing {
             self.rest();
             return (draw(), Ok(Duration::ZERO));
         }
+        let end = self.beat.end(start, length);
         let steps =
             |is_over: &dyn Fn(Duration) -> bool| block_on(self.advance_until(simulation, is_over));
-        beside(steps, latest, draw)
+        beside(steps, end, draw)
     }
 
     /// Draws: a page has no threads, and takes its steps between pictures.
@@ -88,7 +94,8 @@ impl Clock {
     pub fn advance_beside<T>(
         &mut self,
         _simulation: &mut Simulation,
-        _latest: Instant,
+        _start: Instant,
+        _length: Duration,
         draw: impl FnOnce() -> T,
     ) -> (T, Result<Duration>) {
         (draw(), Ok(Duration::ZERO))

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use glam::DVec3;
+use pollster::block_on;
 use web_time::Instant;
 use winit::event::{ElementState, WindowEvent};
 use winit::keyboard::Key;
@@ -713,7 +714,9 @@ impl Viewer {
         if let Some(stage) = &mut self.stage {
             let renderer = &mut stage.renderer;
             renderer.update_for(&stage.simulation, &look)?;
-            renderer.survey_when_due(PATIENCE, &look).await?;
+            if PATIENCE == Patience::Yield {
+                renderer.survey_when_due(PATIENCE, &look).await?;
+            }
         }
         let mut lines = self.hand.lines();
         self.overlay = match &mut self.stage {
@@ -754,7 +757,7 @@ impl Viewer {
         match &mut self.stage {
             Some(stage) => {
                 self.shown = look;
-                let latest = start + canvas.frame_time();
+                let length = canvas.frame_time();
                 let is_live = is_live && !stage.is_kept();
                 let Stage {
                     renderer,
@@ -763,17 +766,21 @@ impl Viewer {
                 } = stage;
                 let camera = &self.camera;
                 let draw = || {
+                    // Steps need not wait for this.
+                    if PATIENCE == Patience::Block {
+                        block_on(renderer.survey_when_due(PATIENCE, &look))?;
+                    }
                     renderer.draw(&frame.view, picture_size, camera, &look, &lines)?;
                     // What was drawn is done when the device says so, and not when it was asked for.
                     if PATIENCE == Patience::Block {
                         canvas.context.wait()?;
                     }
                     let took = drawing_start.elapsed();
-                    canvas.finish(frame, output);
+                    canvas.finish(frame, output, look.hides);
                     Ok(took)
                 };
                 let (drawn, steps) = match is_live {
-                    true => self.clock.advance_beside(simulation, latest, draw),
+                    true => self.clock.advance_beside(simulation, start, length, draw),
                     false => (draw(), Ok(Duration::ZERO)),
                 };
                 let took = drawn?;
@@ -788,7 +795,7 @@ impl Viewer {
             }
             None => {
                 canvas.clear(&frame);
-                canvas.finish(frame, output);
+                canvas.finish(frame, output, false);
             }
         }
         if let Some(canvas) = &self.canvas
@@ -940,6 +947,7 @@ impl Viewer {
             return;
         };
         let response = canvas.egui.on_window_event(&canvas.window, &event);
+        canvas.has_heard |= response.consumed;
         if response.repaint && !matches!(event, WindowEvent::RedrawRequested) {
             canvas.window.request_redraw();
         }

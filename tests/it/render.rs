@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{device, model, own};
-use glam::{DVec3, Vec3};
+use glam::{DQuat, DVec3, Vec3};
 use image::codecs::gif::GifDecoder;
 use image::{AnimationDecoder, RgbaImage};
 use rockfall::model::view::{Background, Ground, Lines};
@@ -1056,6 +1056,67 @@ fn a_blurred_picture_shows_one_ball_for_a_small_clump() {
         ..hiding
     };
     assert!(!seen(&sharp, 6.0).1.iter().all(is_first));
+}
+
+/// While the camera stands still, a blurred picture looks for bodies that come into sight among a quarter of them. After four
+/// pictures it shows all of them; after a turn of the camera, or once bodies have gone, it does so at once.
+#[test]
+fn bodies_come_into_blurred_pictures_in_turns() {
+    let balls = BLOCK.replace(r#""pair": { "spheres": [ { "center": [-0.02, 0, 0], "radius": 0.05 }, { "center": [0.02, 0, 0], "radius": 0.05 } ],"#,
+                              r#""pair": { "sphere": { "radius": 0.06 },"#);
+    let mut simulation = on_cpu(&balls);
+    let (mut whole, mut hiding) = (renderer(&simulation), renderer(&simulation));
+    let full = Look {
+        sharpness: 0.75,
+        ..Look::default()
+    };
+    let look = Look {
+        hides: true,
+        ..full
+    };
+    let camera = Camera {
+        target: DVec3::new(0.0, 0.5, 0.0),
+        distance: 4.0,
+        ..Camera::default()
+    };
+    // What is shown in a picture of all bodies, and in how many samples the picture differs from that.
+    let mut compare = |simulation: &Simulation, camera: &Camera| {
+        let [expected, found] = [(&mut whole, full), (&mut hiding, look)].map(|(own, look)| {
+            own.update_for(simulation, &look).unwrap();
+            own.picture(SIZE, camera, &look, &[]).unwrap();
+            own.layers().unwrap().unwrap().things
+        });
+        let pairs = expected.iter().zip(&found);
+        let missing = pairs.filter(|(expected, found)| expected != found).count();
+        (expected, missing)
+    };
+    let (shown, missing) = compare(&simulation, &camera);
+    assert_eq!(missing, 0);
+
+    // One that was hidden comes before the others. It is in the last quarter.
+    let bodies = simulation.body_count();
+    let is_hidden = |&index: &usize| !shown.contains(&Thing::Sphere(index as u32));
+    let index = (bodies * 3 / 4..bodies).find(is_hidden).unwrap();
+    let body = simulation.handles().nth(index).unwrap();
+    let mut missing_after = |simulation: &mut Simulation, camera: &Camera, aside: f64| {
+        let place = camera.target + 0.4 * (camera.eye() - camera.target) + aside * DVec3::Y;
+        simulation.set_pose(body, place, DQuat::IDENTITY).unwrap();
+        compare(simulation, camera).1
+    };
+    let counts =
+        [0.0, 1e-3, 2e-3, 3e-3].map(|aside| missing_after(&mut simulation, &camera, aside));
+    assert!(counts[..3].iter().all(|&count| count > 10), "{counts:?}");
+    assert_eq!(counts[3], 0);
+
+    let turned = Camera {
+        around: camera.around + 1.0,
+        ..camera
+    };
+    assert_eq!(missing_after(&mut simulation, &turned, 0.0), 0);
+
+    let gone: Vec<_> = simulation.handles().take(300).collect();
+    simulation.despawn_many(&gone).unwrap();
+    assert_eq!(missing_after(&mut simulation, &turned, 0.0), 0);
 }
 
 #[test]

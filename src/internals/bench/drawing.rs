@@ -47,11 +47,14 @@ mod run {
     use super::{Draw, Drawing};
     use crate::internals::bench::Spread;
     use crate::model::error::Result;
-    use crate::render::pace::{beside, frame_time};
-    use crate::render::{Camera, Look, PICTURE, Pace, Renderer, target};
+    use crate::render::pace::{Beat, beside, frame_time};
+    use crate::render::{Camera, Look, Pace, Renderer, target};
     use crate::simulation::Simulation;
     use crate::step::Patience;
     use crate::step::gpu::{Adapter, Context};
+
+    /// Format of pictures on most displays.
+    const SHOWN: wgpu::TextureFormat = wgpu::TextureFormat::Bgra8Unorm;
 
     /// Pictures that are drawn before those that are timed: as long the pace takes to settle.
     const FIRST: usize = 15;
@@ -70,7 +73,7 @@ mod run {
         let (context, is_software) = device(simulation, how)?;
         let model = simulation.shared_model();
         let full = Look::of(&model.view);
-        let mut renderer = Renderer::new(&context, simulation, PICTURE)?;
+        let mut renderer = Renderer::new(&context, simulation, SHOWN)?;
         renderer.update(simulation)?;
         renderer.survey(&full)?;
         let mut camera = Camera {
@@ -79,10 +82,11 @@ mod run {
         };
         let [width, height] = how.size.map(f64::from);
         camera.fit(renderer.frame(false), width / height);
-        let target = target(&context, how.size);
+        let target = target(&context, how.size, SHOWN);
         let view = target.create_view(&Default::default());
 
         let mut pace = Pace::default();
+        let mut beat = Beat::default();
         let mut step_time = 1e-3 * ms_per_step;
         let (mut frames, mut pictures) = (Vec::new(), Vec::new());
         let (mut begin, mut first_step) = (Instant::now(), simulation.steps());
@@ -96,8 +100,8 @@ mod run {
                 false => full,
             };
             renderer.update_for(simulation, &look)?;
-            block_on(renderer.survey_when_due(Patience::Block, &look))?;
             let draw = || -> Result<Duration> {
+                block_on(renderer.survey_when_due(Patience::Block, &look))?;
                 let start = Instant::now();
                 renderer.draw(&view, how.size, &camera, &look, &[])?;
                 context.wait()?;
@@ -114,7 +118,8 @@ mod run {
                     }
                 }
             };
-            let (drawn, stepped) = beside(steps, start + frame_time(is_software), draw);
+            let end = beat.end(start, frame_time(is_software));
+            let (drawn, stepped) = beside(steps, end, draw);
             let took = drawn?;
             stepped?;
             // The steps do lag: they are never through.
