@@ -856,7 +856,8 @@ impl Renderer {
             && !is_drawn
         {
             hidden.choose(&self.context, self.body_count, !stands_still);
-            self.found_for = here;
+            // The first picture finds all bodies in sight, since it has drawn none before.
+            self.found_for = here.filter(|_| !is_first);
         }
         let mut encoder = self
             .context

@@ -1079,44 +1079,59 @@ fn bodies_come_into_blurred_pictures_in_turns() {
         distance: 4.0,
         ..Camera::default()
     };
-    // What is shown in a picture of all bodies, and in how many samples the picture differs from that.
-    let mut compare = |simulation: &Simulation, camera: &Camera| {
+    // Samples in which the picture differs from that of all bodies.
+    let mut missing = |simulation: &Simulation, camera: &Camera| {
         let [expected, found] = [(&mut whole, full), (&mut hiding, look)].map(|(own, look)| {
             own.update_for(simulation, &look).unwrap();
             own.picture(SIZE, camera, &look, &[]).unwrap();
             own.layers().unwrap().unwrap().things
         });
         let pairs = expected.iter().zip(&found);
-        let missing = pairs.filter(|(expected, found)| expected != found).count();
-        (expected, missing)
+        pairs.filter(|(expected, found)| expected != found).count()
     };
-    let (shown, missing) = compare(&simulation, &camera);
-    assert_eq!(missing, 0);
-
-    // One that was hidden comes before the others. It is in the last quarter.
-    let bodies = simulation.body_count();
-    let is_hidden = |&index: &usize| !shown.contains(&Thing::Sphere(index as u32));
-    let index = (bodies * 3 / 4..bodies).find(is_hidden).unwrap();
-    let body = simulation.handles().nth(index).unwrap();
-    let mut missing_after = |simulation: &mut Simulation, camera: &Camera, aside: f64| {
-        let place = camera.target + 0.4 * (camera.eye() - camera.target) + aside * DVec3::Y;
+    // The body in the middle, which the others hide.
+    let bodies: Vec<_> = simulation.handles().collect();
+    let places: Vec<DVec3> = bodies
+        .iter()
+        .map(|&body| simulation.body(body).unwrap().position)
+        .collect();
+    let middle = places.iter().sum::<DVec3>() / places.len() as f64;
+    let beside = |&index: &usize| (places[index] - middle).length();
+    let index = (0..places.len())
+        .min_by(|a, b| beside(a).total_cmp(&beside(b)))
+        .unwrap();
+    let body = bodies[index];
+    let turn = 4 * index / places.len();
+    assert!(turn > 0);
+    let mut missing_with = |simulation: &mut Simulation, camera: &Camera, place: DVec3| {
         simulation.set_pose(body, place, DQuat::IDENTITY).unwrap();
-        compare(simulation, camera).1
+        missing(simulation, camera)
     };
-    let counts =
-        [0.0, 1e-3, 2e-3, 3e-3].map(|aside| missing_after(&mut simulation, &camera, aside));
-    assert!(counts[..3].iter().all(|&count| count > 10), "{counts:?}");
-    assert_eq!(counts[3], 0);
+    // The first picture finds all in sight, since it has drawn none before.
+    for aside in [0.0, 1e-3] {
+        let place = places[index] + aside * DVec3::Y;
+        assert_eq!(missing_with(&mut simulation, &camera, place), 0);
+    }
+
+    // It comes before the others, a little elsewhere in each picture.
+    let front = camera.target + 0.4 * (camera.eye() - camera.target);
+    let counts = [0.0, 1e-3, 2e-3, 3e-3].map(|aside| {
+        let place = front + aside * DVec3::Y;
+        missing_with(&mut simulation, &camera, place)
+    });
+    let (before, after) = counts.split_at(turn);
+    assert!(before.iter().all(|&count| count > 10), "{counts:?}");
+    assert!(after.iter().all(|&count| count == 0), "{counts:?}");
 
     let turned = Camera {
         around: camera.around + 1.0,
         ..camera
     };
-    assert_eq!(missing_after(&mut simulation, &turned, 0.0), 0);
+    assert_eq!(missing_with(&mut simulation, &turned, front), 0);
 
     let gone: Vec<_> = simulation.handles().take(300).collect();
     simulation.despawn_many(&gone).unwrap();
-    assert_eq!(missing_after(&mut simulation, &turned, 0.0), 0);
+    assert_eq!(missing_with(&mut simulation, &turned, front), 0);
 }
 
 #[test]
