@@ -1221,7 +1221,11 @@ impl Renderer {
             };
         let compute = |encoder: &mut wgpu::CommandEncoder,
                        program: &programs::Computation,
-                       [x, y, z]: [u32; 3]| {
+                       workgroups: [u32; 3]| {
+            if workgroups.contains(&0) {
+                // Browsers warn of such a dispatch, too.
+                return;
+            }
             let bind_group = program.bind(&self.context, &resources);
             let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("compute"),
@@ -1229,6 +1233,7 @@ impl Renderer {
             });
             compute.set_pipeline(&program.pipeline);
             compute.set_bind_group(0, &bind_group, &[]);
+            let [x, y, z] = workgroups;
             compute.dispatch_workgroups(x, y, z);
         };
         let programs = &self.programs;
