@@ -1463,7 +1463,7 @@ fn shadow_map(device: &wgpu::Device, side: u32) -> wgpu::Texture {
 }
 
 /// A texture that passes draw onto, and later passes read.
-fn texture(
+pub(crate) fn texture(
     device: &wgpu::Device,
     name: &str,
     format: wgpu::TextureFormat,

@@ -12,7 +12,7 @@ use winit::window::Window;
 
 use super::colours;
 use crate::model::error::{Error, Result};
-use crate::render::pace;
+use crate::render::{pace, texture};
 use crate::step::gpu::{Adapter, Context};
 
 /// A window that can be drawn onto.
@@ -42,21 +42,8 @@ struct Layer {
 
 impl Layer {
     fn new(context: &Context, size: [u32; 2], format: wgpu::TextureFormat) -> Layer {
-        let [width, height] = size;
-        let texture = context.device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("egui"),
-            size: wgpu::Extent3d {
-                width,
-                height,
-                depth_or_array_layers: 1,
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
-            view_formats: &[],
-        });
+        let none = wgpu::TextureUsages::empty();
+        let texture = texture(&context.device, "egui", format, size, none);
         Layer {
             size,
             view: texture.create_view(&Default::default()),
