@@ -36,6 +36,10 @@ pub struct ClusterCost {
     pub ghosts_per_rank: f64,
     /// Bodies that a rank has now at most, with these copies.
     pub most_bodies: usize,
+    /// Number of times that the neighbour lists were built.
+    pub lists: u64,
+    /// Number of these times before which bodies went to other ranks and copies were chosen anew.
+    pub handovers: u64,
 }
 
 /// A file that an engine of many processes writes, each what it has.

@@ -284,14 +284,31 @@ fn scene(more: Value) -> Model {
     model(&scene.to_string())
 }
 
+fn balls() -> Model {
+    scene(json!({
+        "fills": [ { "count": 700, "shapes": { "ball": 1 }, "placement": "random", "seed": 4, "velocity": [0, -2, 0],
+                     "region": { "min": [-0.2, 0, -0.2], "max": [0.2, 1, 0.2] } } ],
+    }))
+}
+
 /// The engine has them side by side, ghosts among them.
 #[test]
 fn balls_alone() {
-    let model = scene(json!({
-        "fills": [ { "count": 700, "shapes": { "ball": 1 }, "placement": "random", "seed": 4, "velocity": [0, -2, 0],
-                     "region": { "min": [-0.2, 0, -0.2], "max": [0.2, 1, 0.2] } } ],
-    }));
-    is_held(&model, &[300, 1, 99]);
+    is_held(&balls(), &[300, 1, 99]);
+}
+
+#[test]
+fn ranks_keep_their_bodies_for_more_than_one_list() {
+    let cost = |model: &Model| {
+        on_ranks(model, 3, |simulation| {
+            simulation.step(400).unwrap();
+            simulation.cluster_cost().unwrap()
+        })
+    };
+    let [balls, sleeping] = [balls(), scene(json!({ "sleep": {} }))].map(|model| cost(&model));
+    assert!(2 * balls.handovers < balls.lists, "{balls:?}");
+    // The two sides of a contact of bodies that sleep may differ.
+    assert_eq!(sleeping.handovers, sleeping.lists, "{sleeping:?}");
 }
 
 #[test]

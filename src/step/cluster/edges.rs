@@ -47,6 +47,9 @@ const MOST_PACE: f64 = 4.0;
 const GIVEN: usize = 1 << 16;
 const TIMES: usize = 8;
 
+/// Most times in a row that lists are built without looking for new owners and ghosts: then the cut may be out of date.
+const MOST_STAYS: u32 = 8;
+
 /// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
 const MARGIN: f64 = 1.0001;
 
@@ -89,6 +92,8 @@ pub(super) struct Edges {
     sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
     received: Vec<(usize, Vec<u32>)>,
+    /// Number of times that lists may still be built with these; zero once anything else than steps has changed the part.
+    stays: u32,
     /// Whether the steps are to end, as this rank knows; only rank 0 does.
     pub canceller: Canceller,
     ending: bool,
@@ -175,6 +180,7 @@ impl Edges {
             cut_cost: 0,
             sent: Vec::new(),
             received: Vec::new(),
+            stays: 0,
             canceller: Canceller::default(),
             ending: false,
         }
@@ -481,32 +487,14 @@ impl Edges {
         come: &Come,
         bonds: &[Bond],
     ) -> Vec<Vec<usize>> {
-        let (rank, count) = (self.post.rank(), self.post.count());
-        // Places are those in the box before it was tilted, where what is near may be farther away.
-        let tilt = f64::from(state.params.tilt.abs().max_element());
-        let reach = |kind: u32, reaches: &[f64]| reaches[kind as usize] * (1.0 + tilt);
-        let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, source)| {
-            let body = source.body(state, come);
-            bounds.with(position(state, body), reach(body.kind, &self.reaches))
-        });
-        let corners = [min.to_array(), max.to_array()];
-        let all = self.post.all_gather(bytes_of(&corners));
-        let all = all.chunks_exact(size_of_val(&corners));
-        let period = state.params.period.as_dvec3() * state.params.cell_size.as_dvec3();
-        let mut wanted = vec![Vec::new(); count];
-        for (other, corners) in all.enumerate().filter(|(other, _)| *other != rank) {
-            let [min, max]: [[f64; 3]; 2] = pod_read_unaligned(corners);
-            let bounds = Bounds {
-                min: DVec3::from(min),
-                max: DVec3::from(max),
-            };
-            if bounds.min.x > bounds.max.x {
-                continue;
-            }
-            for (index, (_, source)) in own.iter().enumerate() {
-                let body = source.body(state, come);
-                let reach = reach(body.kind, &self.reaches);
-                if bounds.distance(position(state, body), period) < reach {
+        let bodies = || own.iter().map(|(_, source)| source.body(state, come));
+        let boxes = self.boxes(state, bodies());
+        // Farther away than need be, so that they do for more than one time.
+        let slack = f64::from(state.params.skin);
+        let mut wanted = vec![Vec::new(); self.post.count()];
+        for (other, bounds) in boxes {
+            for (index, body) in bodies().enumerate() {
+                if self.is_near(state, body, &bounds, slack) {
                     wanted[other].push(index);
                 }
             }
@@ -516,6 +504,58 @@ impl Edges {
             self.want_ends(own, bonds, &mut wanted);
         }
         wanted
+    }
+
+    /// Distance from the centre of a body up to which it may touch others, m. Places are those in the box before it was tilted, where
+    /// what is near may be farther away.
+    fn reach(&self, state: &State, body: &Body) -> f64 {
+        let tilt = f64::from(state.params.tilt.abs().max_element());
+        self.reaches[body.kind as usize] * (1.0 + tilt)
+    }
+
+    /// Whether a body may touch one in a box of [`Edges::boxes`], or one that is farther away by a `slack` (m).
+    fn is_near(&self, state: &State, body: &Body, bounds: &Bounds, slack: f64) -> bool {
+        let period = state.params.period.as_dvec3() * state.params.cell_size.as_dvec3();
+        bounds.distance(position(state, body), period) < self.reach(state, body) + slack
+    }
+
+    /// The box around the bodies of each other rank that has any, with what they may touch. Those here are the `own` ones.
+    fn boxes<'a>(
+        &mut self,
+        state: &State,
+        own: impl Iterator<Item = &'a Body>,
+    ) -> Vec<(usize, Bounds)> {
+        let Bounds { min, max } = own.fold(Bounds::NONE, |bounds, body| {
+            bounds.with(position(state, body), self.reach(state, body))
+        });
+        let corners = [min.to_array(), max.to_array()];
+        let rank = self.post.rank();
+        let all = self.post.all_gather(bytes_of(&corners));
+        let all = all.chunks_exact(size_of_val(&corners)).enumerate();
+        let others = all.filter(|(other, _)| *other != rank);
+        let boxes = others.map(|(other, corners)| {
+            let [min, max] = pod_read_unaligned::<[[f64; 3]; 2]>(corners).map(DVec3::from);
+            (other, Bounds { min, max })
+        });
+        boxes
+            .filter(|(_, bounds)| bounds.min.x <= bounds.max.x)
+            .collect()
+    }
+
+    /// Whether other ranks have ghosts of all own bodies that may touch theirs before lists are built again.
+    fn has_sent_enough(&mut self, state: &State) -> bool {
+        let own = self.own().map(|(index, _)| &state.bodies[index]);
+        let own: Vec<&Body> = own.collect();
+        let boxes = self.boxes(state, own.into_iter());
+        boxes.iter().all(|(other, bounds)| {
+            let sent = self.sent.iter().find(|(rank, _)| rank == other);
+            let sent = sent.map_or(&[][..], |(_, bodies)| bodies);
+            let mut own = self.own();
+            own.all(|(index, _)| {
+                !self.is_near(state, &state.bodies[index], bounds, 0.0)
+                    || sent.binary_search(&(index as u32)).is_ok()
+            })
+        })
     }
 
     /// Adds the own bodies to which springs and bonds of bodies of other ranks lead.
@@ -851,6 +891,11 @@ impl Edges {
         }
     }
 
+    /// Has the ranks look for owners and ghosts when lists are built next: anything may have changed.
+    pub fn unsettle(&mut self) {
+        self.stays = 0;
+    }
+
     /// Begins steps.
     pub fn begin(&mut self) {
         self.ending = false;
@@ -873,10 +918,35 @@ impl Edges {
 }
 
 impl Border for Edges {
+    fn stays(&mut self, state: &State) -> bool {
+        // The two sides of a contact of sleeping bodies may differ, and springs and bonds lead anywhere.
+        let leads = self.actions.iter().any(|action| action.kind == SPRING);
+        let must =
+            self.stays == 0 || state.params.sleep_steps > 0 || state.params.bonds == 1 || leads;
+        let anywhere = |edges: &mut Edges, own: bool| {
+            let mut all = [i64::from(own)];
+            edges.post.maximum(&mut all);
+            all[0] == 1
+        };
+        if anywhere(self, must) {
+            return false;
+        }
+        let lacks = !self.has_sent_enough(state);
+        if anywhere(self, lacks) {
+            return false;
+        }
+        self.stays -= 1;
+        self.post.counts.lists += 1;
+        true
+    }
+
     fn rebuild(&mut self, state: &mut State) {
         let (staying, come) = self.migrate(state);
         self.gather(state, staying, come);
         self.swap_heat(state);
+        self.stays = MOST_STAYS;
+        self.post.counts.lists += 1;
+        self.post.counts.handovers += 1;
     }
 
     fn sum(&mut self, loads: &mut [Digits]) {
@@ -899,8 +969,7 @@ impl Border for Edges {
         next.deform(state.stats[0].steps);
         for (index, row) in rows {
             // Balls that are side by side are no rows of the state.
-            let own = Edges::own_body(&bodies.body(state, index), row);
-            bodies.set_body(state, &next, index, own);
+            bodies.change_body(state, &next, index, |before| Edges::own_body(&before, row));
         }
         self.swap_heat(state);
         let stats = &mut state.stats[0];

@@ -155,10 +155,10 @@ impl ClusterEngine {
     /// Costs of the steps since the last [`Engine::replace`].
     fn cost(&mut self) -> ClusterCost {
         let answers = self.tell(Command::Report.message());
-        let all: Vec<[f64; 7]> = answers.iter().map(|answer| Reader(answer).take()).collect();
+        let all: Vec<[f64; 9]> = answers.iter().map(|answer| Reader(answer).take()).collect();
         let ranks = all.len() as f64;
-        let sum = |of: &dyn Fn(&[f64; 7]) -> f64| all.iter().map(of).sum::<f64>();
-        let computing = |own: &[f64; 7]| own[5] - own[4];
+        let sum = |of: &dyn Fn(&[f64; 9]) -> f64| all.iter().map(of).sum::<f64>();
+        let computing = |own: &[f64; 9]| own[5] - own[4];
         let most = all.iter().map(computing).fold(0.0, f64::max);
         let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let steps = all[0][0];
@@ -170,6 +170,8 @@ impl ClusterEngine {
             messages_per_step: part(sum(&|own| own[2]), steps),
             ghosts_per_rank: part(sum(&|own| own[3]), steps * ranks),
             most_bodies: all.iter().map(|own| own[6] as usize).max().unwrap_or(0),
+            lists: all[0][7] as u64,
+            handovers: all[0][8] as u64,
         }
     }
 

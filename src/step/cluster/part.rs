@@ -164,6 +164,7 @@ impl Part {
         ];
         if !looks.contains(&command) {
             self.engine.forget();
+            self.edges.unsettle();
         }
         let answer = match command {
             Command::Start => {
@@ -788,6 +789,8 @@ impl Part {
     fn report(&self) -> Vec<u8> {
         let Counts {
             steps,
+            lists,
+            handovers,
             bytes,
             messages,
             ghosts,
@@ -803,6 +806,8 @@ impl Part {
             communication.as_secs_f64(),
             all.as_secs_f64(),
             self.edges.entries.len() as f64,
+            lists as f64,
+            handovers as f64,
         ]);
         message.0
     }

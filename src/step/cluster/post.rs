@@ -10,6 +10,9 @@ use crate::step::clock::{Clock, Stopwatch};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub steps: u64,
+    /// Times that lists were built, and of these, times that ranks looked for owners and ghosts.
+    pub lists: u64,
+    pub handovers: u64,
     pub bytes: u64,
     pub messages: u64,
     /// Sum over the steps.

@@ -256,14 +256,25 @@ impl Decomposition {
         }
     }
 
-    /// Takes over a body as it is after the last step, and poses its spheres for the next one, which has the parameters `next`.
-    pub fn set_body(&mut self, state: &mut State, next: &Params, index: usize, body: Body) {
+    /// Changes a body as it is after the last step, and poses its spheres for the next one, which has the parameters `next`.
+    pub fn change_body(
+        &mut self,
+        state: &mut State,
+        next: &Params,
+        index: usize,
+        change: impl FnOnce(Body) -> Body,
+    ) {
+        let body;
         match self.column_of(index) {
             Some((first, lane)) => {
                 let columns = &mut side_by_side_mut(&mut state.bodies[first..first + WIDTH])[0];
+                body = change(cast(of_column(columns, lane)));
                 set_column(columns, lane, cast(body));
             }
-            None => state.bodies[index] = body,
+            None => {
+                body = change(state.bodies[index]);
+                state.bodies[index] = body;
+            }
         }
         if self.phase == Phase::Ahead {
             let own = state.spheres_of(&body);

@@ -125,6 +125,9 @@ pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
 /// Calls of a part of a scene to those who step the other parts: see
 /// [`cluster`](super::cluster).
 pub(in crate::step) trait Border: Send {
+    /// Before a step that builds the neighbour lists, tells whether no body need come or go. The state has the bodies.
+    fn stays(&mut self, state: &State) -> bool;
+
     /// Before a step that builds the neighbour lists, bodies may come and go. The state has all values.
     fn rebuild(&mut self, state: &mut State);
 
@@ -220,8 +223,11 @@ impl CpuEngine {
         let mut last = false;
         while taken < count && !last && state.stats[0].runaway == 0 {
             if state.stats[0].stale == 1 {
-                self.decomposition.write_back(state);
-                border.rebuild(state);
+                self.decomposition.give_bodies(state);
+                if !border.stays(state) {
+                    self.decomposition.write_back(state);
+                    border.rebuild(state);
+                }
             }
             last = taken + 1 == count || border.is_cancelled();
             self.take_step(state, &mut || last, None, Some(border));
