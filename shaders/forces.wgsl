@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, opaque
+// import: layout, ghosts, dispatch, grid, rotation, opaque
 
 // What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
 // group. One thread a body.
@@ -162,7 +162,7 @@ fn forces(
     }
     let body = bodies[index];
     let constant = properties[body.kind];
-    if constant.inverse_mass == 0.0 {
+    if constant.inverse_mass == 0.0 || are_ghosts(constant) {
         return;
     }
     var own = body_forces[index];

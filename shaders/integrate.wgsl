@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered, shares, posed
+// import: layout, ghosts, dispatch, grid, rotation, opaque, rounding, pull, gathered, shares, posed
 
 // Sums the spheres of each body and moves it by one time step; and moves walls.
 //
@@ -99,9 +99,10 @@ fn has_step(index: u32) -> bool {
     return true;
 }
 
-// Whether a body is fixed. One that is kinematic has no inverse mass either, and turns as a ball does.
+// Whether a body is fixed, or a ghost. One that is kinematic has no inverse mass either, and turns as a ball does.
 fn stays(constant: BodyProperties) -> bool {
-    return constant.inverse_mass == 0.0 && all(constant.inverse_inertia == vec3<f32>(0.0));
+    let fixed = constant.inverse_mass == 0.0 && all(constant.inverse_inertia == vec3<f32>(0.0));
+    return fixed || are_ghosts(constant);
 }
 
 // What acts on a body in a step.

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists
+// import: layout, tags, ghosts, dispatch, grid, rotation, geometry, wall, lists
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when
@@ -38,14 +38,15 @@ fn extent(sphere: Sphere) -> f32 {
     return sphere.radius + 0.5 * select(params.slow_skin, params.skin, is_fast(sphere));
 }
 
-// Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups that
-// touch.
+// Whether two spheres are closer than their skins, belong to different bodies, can be moved, are in groups that touch, and
+// are not both ghosts.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
     let between = separation(sphere, other, params);
     let reach = extent(sphere) + extent(other);
     return dot(between, between) < reach * reach
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > 0.0
+        && !(is_ghost(sphere) && is_ghost(other))
         && ((groups[group_of(sphere)].ignores >> group_of(other)) & 1u) == 0u;
 }
 
@@ -128,7 +129,7 @@ fn find_walls(index: u32, start: u32, write: bool) -> u32 {
     var count = 0u;
     for (var k = 0u; k < params.wall_count; k++) {
         let wall = walls[k];
-        if sphere.inverse_mass + wall.inverse_mass == 0.0 {
+        if sphere.inverse_mass + wall.inverse_mass == 0.0 || is_ghost(sphere) {
             continue;
         }
         let place = to_wall(wall, from_wall(sphere, wall));

@@ -5,7 +5,7 @@ fn material_of(sphere: Sphere) -> u32 {
 }
 
 fn group_of(sphere: Sphere) -> u32 {
-    return (sphere.tags & ~(ASLEEP | FAST)) >> GROUP_SHIFT;
+    return (sphere.tags & ~(ASLEEP | FAST | GHOST)) >> GROUP_SHIFT;
 }
 
 fn sleeps(sphere: Sphere) -> bool {

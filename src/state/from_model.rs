@@ -207,6 +207,7 @@ impl State {
                 tilt: Vec3::ZERO,
                 first_tilt: Vec3::ZERO,
                 tilting: Vec3::ZERO,
+                ghosts: 0,
             },
             groups: groups(model),
             displacements: match model.forces.water {

@@ -148,6 +148,11 @@ shared_constants! {
     /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_displacement`].
     #[doc(hidden)]
     pub const FAST: u32 = 1 << 30;
+    /// The bit of [`Sphere::tags`], and, [shifted](GROUP_SHIFT), of [`BodyProperties::group`], of bodies that another rank of a
+    /// cluster steps (`step/cluster`). Two such spheres do not meet, nor do they meet walls, and `integrate` leaves their bodies as
+    /// they are.
+    #[doc(hidden)]
+    pub const GHOST: u32 = 1 << 29;
     /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
     /// the sphere may touch sleeps.
     #[doc(hidden)]
@@ -203,11 +208,6 @@ shared_constants! {
     #[doc(hidden)]
     pub const ROLLING_SPRING: u32 = 1;
 }
-
-/// The bit of [`Sphere::tags`], and, [shifted](GROUP_SHIFT), of [`BodyProperties::group`], of bodies that another rank of a
-/// cluster steps: see [`crate::step::cluster`]. Two such spheres do not meet, nor do they meet walls, and `integrate` leaves
-/// their bodies as they are.
-pub(crate) const GHOST: u32 = 1 << 29;
 
 shared_structs! {
     /// Parameters of the whole run; a uniform on the GPU.
@@ -373,6 +373,8 @@ shared_structs! {
         pub first_tilt: Vec3,
         /// Growth of the tilt in each step after it.
         pub tilting: Vec3,
+        /// 1 if others step some of the bodies: see [`GHOST`].
+        pub ghosts: u32,
     }
 
     /// The state of a body: all that a step carries over to the next.
@@ -419,12 +421,13 @@ pub enum SphereSource {
 }
 
 impl Params {
-    /// Whether a step of the GPU engine that follows another one needs no pass `pose`: nothing but contacts acts on bodies, the
-    /// box stays as it is, and spheres are derived, or posed where bodies are moved. For that a body must have few of them, for
-    /// one thread has them all.
+    /// Whether a step of the GPU engine that follows another one needs no pass `pose`: nothing but contacts acts on bodies, nobody
+    /// else moves them, the box stays as it is, and spheres are derived, or posed where bodies are moved. For that a body must have
+    /// few of them, for one thread has them all.
     pub fn poses_early(&self) -> bool {
         let few = self.sphere_count <= 16 * self.body_count;
-        (few || self.derives_spheres()) && self.forces == 0 && self.deforms == 0
+        let posed = few || self.derives_spheres();
+        posed && self.forces == 0 && self.deforms == 0 && self.ghosts == 0
     }
 
     /// Returns the source of the spheres of `contacts` and `walls` in the GPU engine.

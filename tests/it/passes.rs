@@ -10,7 +10,9 @@ use rockfall::internals::math::grid::bucket;
 use rockfall::internals::{cpu, reference};
 use rockfall::model::Law;
 use rockfall::model::wall::Shape;
-use rockfall::state::layout::{ASLEEP, EXPLICIT, SEMI_IMPLICIT, Sphere, SummedLoad};
+use rockfall::state::layout::{
+    ASLEEP, BodyProperties, EXPLICIT, GHOST, GROUP_SHIFT, SEMI_IMPLICIT, Sphere, SummedLoad, WALL,
+};
 use rockfall::state::{Field, State};
 use rockfall::step::Pass;
 use rockfall::step::gpu::GpuEngine;
@@ -236,6 +238,48 @@ fn forces_agree() {
             if pass == Pass::Forces && spheres == 1000 {
                 perturb_forces(&on_cpu, &on_gpu);
             }
+        }
+    }
+}
+
+/// Bodies that another rank of a cluster steps are no neighbours of each other, nor of walls, and nothing acts on them.
+#[test]
+fn ghosts_agree() {
+    let mut state = State::new(&forced_crowd(1000, DVec3::new(3.0, -7.0, 1.0), 5));
+    let kinds = state.properties.len();
+    let ghosts = state.properties.iter().map(|own| BodyProperties {
+        group: own.group | GHOST >> GROUP_SHIFT,
+        ..*own
+    });
+    let ghosts: Vec<_> = ghosts.collect();
+    state.properties.extend(ghosts);
+    let params = &mut state.params;
+    (params.ghosts, params.balls, params.clumps) = (1, 0, 0);
+    let is_ghost = |body: usize| body.is_multiple_of(3);
+    for (index, body) in state.bodies.iter_mut().enumerate() {
+        body.kind += kinds as u32 * u32::from(is_ghost(index));
+    }
+    for pass in [
+        Pass::Pose,
+        Pass::Neighbours,
+        Pass::Contacts,
+        Pass::Walls,
+        Pass::Forces,
+        Pass::Integrate,
+    ] {
+        let (_, after) = agree(pass, state.clone(), "ghosts");
+        let own = |sphere: u32| is_ghost(after.spheres[sphere as usize].body as usize);
+        let lists = after.neighbour_starts.windows(2).zip(0..);
+        for (list, _) in lists.filter(|(_, sphere)| pass == Pass::Neighbours && own(*sphere)) {
+            let list = &after.neighbours[list[0] as usize..list[1] as usize];
+            assert!(list.iter().all(|&other| other & WALL == 0 && !own(other)));
+        }
+        for (index, (now, before)) in after.bodies.iter().zip(&state.bodies).enumerate() {
+            assert!(!is_ghost(index) || now == before, "{pass:?}: {index}");
+        }
+        let forces = after.body_forces.iter().zip(&state.body_forces);
+        for (index, (now, before)) in forces.enumerate() {
+            assert!(!is_ghost(index) || now == before, "{pass:?}: {index}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Variant {
     /// The text of a custom contact law.
     pub law: Option<String>,
     /// Values of its pipeline constants: features of the scene, so that the driver's compiler leaves out what others need.
-    constants: [(&'static str, u32); 8],
+    constants: [(&'static str, u32); 9],
 }
 
 impl Variant {
@@ -48,6 +48,7 @@ impl Variant {
                 ("FACET_KINDS", params.facet_kinds),
                 ("PERIODIC", (params.period != IVec3::ZERO).into()),
                 ("DEFORMS", params.deforms),
+                ("GHOSTS", params.ghosts),
                 ("MAY_BUILD", (kind == Kind::Builds).into()),
                 ("DECIDES", (kind == Kind::Posed).into()),
             ],

@@ -56,8 +56,12 @@ fn file_of(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 19] = [
+const SHARED: [(&str, &str); 20] = [
     ("tags", include_wgsl!("../../../shaders/shared/tags.wgsl")),
+    (
+        "ghosts",
+        include_wgsl!("../../../shaders/shared/ghosts.wgsl"),
+    ),
     (
         "dispatch",
         include_wgsl!("../../../shaders/shared/dispatch.wgsl"),

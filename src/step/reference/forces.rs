@@ -17,7 +17,7 @@ pub fn forces<R: Real>(state: &mut State<R>) {
     for index in 0..state.bodies.len() {
         let body = &state.bodies[index];
         let (constant, _) = state.kind(body);
-        if constant.inverse_mass == R::ZERO {
+        if constant.inverse_mass == R::ZERO || constant.is_ghost() {
             continue;
         }
         let mut own = state.body_forces[index];

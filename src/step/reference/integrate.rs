@@ -39,6 +39,9 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     let mut body = state.bodies[index];
     let displacement_bound = displacement_before(state, &body);
     let (constant, members) = state.kind(&body);
+    if constant.is_ghost() {
+        return;
+    }
     let driven = constant.inverse_mass == R::ZERO;
     if driven && constant.inverse_inertia == Vector::ZERO {
         state.bodies[index].displacement_bound = displacement_bound;

@@ -35,14 +35,15 @@ pub fn neighbours<R: Real>(state: &mut State<R>) {
     state.history = history;
 }
 
-/// Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups
-/// that touch.
+/// Whether two spheres are closer than their skins, belong to different bodies, can be moved, are in groups that touch,
+/// and are not both ghosts.
 fn are_neighbours<R: Real>(state: &State<R>, sphere: &Sphere<R>, other: &Sphere<R>) -> bool {
     let between = separation(sphere, other, &state.params);
     let reach = extent(sphere, &state.params) + extent(other, &state.params);
     between.square() < reach * reach
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > R::ZERO
+        && !(sphere.is_ghost() && other.is_ghost())
         && state.groups[sphere.group() as usize].ignores >> other.group() & 1 == 0
 }
 
@@ -123,7 +124,7 @@ fn find_walls<R: Real>(state: &State<R>, index: usize) -> Vec<u32> {
     let reach = wall_extent(sphere, params);
     let mut found = Vec::new();
     for wall in &state.walls[..params.wall_count as usize] {
-        if sphere.inverse_mass + wall.inverse_mass == R::ZERO {
+        if sphere.inverse_mass + wall.inverse_mass == R::ZERO || sphere.is_ghost() {
             continue;
         }
         let from_anchor = from_wall(sphere, wall, params);

@@ -17,7 +17,8 @@ use super::vector::Vector;
 use crate::model::Model;
 use crate::model::forces::End;
 use crate::state::layout::{
-    self, APPLIED, ASLEEP, DISTURBED, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
+    self, APPLIED, ASLEEP, DISTURBED, FAST, GHOST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats,
+    THRUST,
 };
 use crate::state::{Identity, KinematicWalls, State as Buffers};
 
@@ -394,7 +395,12 @@ impl<R: Real> Sphere<R> {
 
     /// Index of the group.
     pub fn group(&self) -> u32 {
-        (self.tags & !(ASLEEP | FAST)) >> GROUP_SHIFT
+        (self.tags & !(ASLEEP | FAST | GHOST)) >> GROUP_SHIFT
+    }
+
+    /// Whether another rank of a cluster steps its body.
+    pub fn is_ghost(&self) -> bool {
+        self.tags & GHOST != 0
     }
 
     /// Whether its body sleeps.
@@ -405,6 +411,13 @@ impl<R: Real> Sphere<R> {
     /// Whether its body is fast.
     pub fn is_fast(&self) -> bool {
         self.tags & FAST != 0
+    }
+}
+
+impl<R: Real> BodyProperties<R> {
+    /// Whether another rank of a cluster steps bodies of this kind.
+    pub fn is_ghost(&self) -> bool {
+        self.group & (GHOST >> GROUP_SHIFT) != 0
     }
 }
 
