@@ -95,6 +95,30 @@ fn the_summary_is_that_of_one_process() {
 }
 
 #[test]
+fn each_rank_has_a_gpu() {
+    let folder = TempDir::new().unwrap();
+    scene(folder.path());
+    let adapter = std::env::var("ROCKFALL_TEST_ADAPTER").unwrap_or_else(|_| "software".to_owned());
+    let with = |adapter| {
+        let options = ["--steps", "60", "--backend", "gpu", "--adapter", adapter];
+        [&["run", "scene.json", "--json"][..], &options].concat()
+    };
+    let expected = summary(alone(folder.path(), &with(&adapter)));
+    for ranks in [2, 3] {
+        let found = summary(mpirun(folder.path(), ranks, &with(&adapter)));
+        for key in ["backend", "state_hash", "energy", "contacts", "walls"] {
+            assert_eq!(found[key], expected[key], "{key} on {ranks} ranks");
+        }
+        assert_eq!(found["cluster"]["ranks"], ranks);
+    }
+    let output = mpirun(folder.path(), 2, &with("no such")).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("error:").count(), 1, "{said}");
+    assert!(said.contains("rank 0: no usable adapter"), "{said}");
+}
+
+#[test]
 fn a_run_is_kept_and_goes_on_with_any_number_of_ranks() {
     let folder = TempDir::new().unwrap();
     scene(folder.path());

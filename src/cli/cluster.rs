@@ -119,8 +119,16 @@ mod with_mpi {
                 "this MPI library lacks MPI_THREAD_SERIALIZED; use another one".to_owned(),
             ));
         }
-        let local = world.split_shared(world.rank()).size() as usize;
-        let ranks = World { world, local };
+        let [local, place] = {
+            // Freed before MPI ends.
+            let here = world.split_shared(world.rank());
+            [here.size(), here.rank()].map(|number| number as usize)
+        };
+        let ranks = World {
+            world,
+            local,
+            place,
+        };
         let rank = ranks.rank();
         abort_on_panic(rank);
         let ranks: Arc<dyn Ranks> = Arc::new(ranks);
@@ -156,6 +164,8 @@ mod with_mpi {
         world: SimpleCommunicator,
         /// Number of these processes on this machine.
         local: usize,
+        /// The place of this one among them.
+        place: usize,
     }
 
     // SAFETY: a communicator is a handle. MPI was started such that any thread may call it as long as no two do so at once; the
@@ -182,6 +192,10 @@ mod with_mpi {
 
         fn on_this_machine(&self) -> usize {
             self.local
+        }
+
+        fn place_on_this_machine(&self) -> usize {
+            self.place
         }
 
         fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {

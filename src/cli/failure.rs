@@ -59,7 +59,7 @@ impl From<Error> for Failure {
 /// A command or argument that helps against an error.
 fn remedy(error: &Error) -> Option<&'static str> {
     match error {
-        Error::NoAdapter(_) | Error::Device { .. } => Some(
+        Error::NoAdapter(_) | Error::Device { .. } | Error::Rank { .. } => Some(
             "choose another one with --adapter (`rockfall adapters` lists them), or use --backend cpu",
         ),
         Error::TooLarge { .. } | Error::Lost { .. } => Some("--backend cpu chooses the CPU engine"),

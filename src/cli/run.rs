@@ -195,6 +195,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         (_, Backend::Auto) if options.cluster.is_none() => {
             format!("engine: {engine} (no GPU was found)")
         }
+        (_, Backend::Auto) => format!("engine: {engine} (not every rank has a GPU)"),
         _ => format!("engine: {engine}"),
     });
     scene.notes.iter().for_each(terminal::say);

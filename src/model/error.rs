@@ -203,6 +203,14 @@ pub enum Error {
         /// Words for what is not supported.
         what: &'static str,
     },
+    /// A rank of a cluster has no GPU, or cannot use it.
+    #[error("rank {rank}: {reason}")]
+    Rank {
+        /// Number of the rank, from 0.
+        rank: usize,
+        /// Words for what is there, or the driver's answer.
+        reason: String,
+    },
     /// The thread pool of the CPU engine cannot be started.
     #[error("the CPU engine cannot start {threads} threads: {reason}")]
     Threads {

@@ -42,7 +42,7 @@ use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Bonded, Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(all(feature = "cpu", feature = "gpu"))]
-use crate::step::cluster::{self, ClusterEngine, Ranks};
+use crate::step::cluster::{self, ClusterEngine, Ranks, Wanted, WantedGpu};
 #[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
@@ -191,14 +191,7 @@ impl Simulation {
     pub fn new(model: Model, options: &Options) -> Result<Simulation> {
         #[cfg(all(feature = "cpu", feature = "gpu"))]
         if let Some(Cluster(ranks)) = &options.cluster {
-            return match options.backend {
-                Backend::Auto | Backend::Cpu if options.adapter.is_none() => {
-                    Self::on_ranks(model, Arc::clone(ranks), options.threads)
-                }
-                _ => Err(Error::NotOnCluster {
-                    what: "this engine: its ranks use the CPU engine",
-                }),
-            };
+            return Self::on_ranks(model, Arc::clone(ranks), options);
         }
         if let Backend::Reference(precision) = options.backend {
             return Self::on_reference(model, precision);
@@ -238,22 +231,38 @@ impl Simulation {
         ))
     }
 
-    /// Starts a simulation on the ranks of a cluster. Each rank runs the CPU engine on `threads` threads (if `None`,
-    /// one for each of its cores). This is rank 0; the others [serve](serve_rank).
+    /// Starts a simulation on the ranks of a cluster. Each rank has the same engine: with [`Backend::Auto`] a GPU if each finds one.
+    /// This is rank 0; the others [serve](serve_rank).
     ///
     /// # Errors
-    /// As [`Simulation::on_cpu`].
+    /// As [`Simulation::new`], and if a rank has no GPU where one is wanted.
     #[doc(hidden)]
     #[cfg(all(feature = "cpu", feature = "gpu"))]
-    pub fn on_ranks(
-        model: Model,
-        ranks: Arc<dyn Ranks>,
-        threads: Option<usize>,
-    ) -> Result<Simulation> {
+    pub fn on_ranks(model: Model, ranks: Arc<dyn Ranks>, options: &Options) -> Result<Simulation> {
         has_room(&model)?;
         memory::check(&model, [ranks.on_this_machine(), ranks.count()])?;
-        model.contact.law.check_on_cpu()?;
-        let (engine, state) = ClusterEngine::new(ranks, threads, clock::system(), &model);
+        let law = model.contact.law.custom();
+        let gpu = match options.backend {
+            Backend::Reference(_) => {
+                return Err(Error::NotOnCluster {
+                    what: "the reference engine",
+                });
+            }
+            Backend::Cpu => {
+                model.contact.law.check_on_cpu()?;
+                None
+            }
+            Backend::Auto | Backend::Gpu => Some(WantedGpu {
+                adapter: options.adapter.clone(),
+                law: law.map(|law| law.source.clone()),
+                optional: options.backend == Backend::Auto
+                    && options.adapter.is_none()
+                    && law.is_none(),
+            }),
+        };
+        let threads = options.threads;
+        let wanted = Wanted { gpu, threads };
+        let (engine, state) = ClusterEngine::new(ranks, wanted, clock::system(), &model)?;
         Ok(Self::start(state, model, engine))
     }
 

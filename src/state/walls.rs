@@ -41,12 +41,13 @@ pub(super) struct KinematicWall {
 impl KinematicWalls {
     /// Counts the walls.
     pub fn len(&self) -> usize {
-        self.walls.len()
+        let (_, given) = &self.given;
+        self.walls.len() + given.first().map_or(0, Vec::len)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.walls.is_empty()
+        self.len() == 0
     }
 
     /// Whether the wall `index` is one of them.

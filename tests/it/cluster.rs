@@ -8,21 +8,21 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Vec3, Vec4};
 use serde_json::{Value, json};
 
 use crate::common::{
-    bonded_crowd, crowd, crowd_with_history, forced_crowd, healed, model, periodic_crowd, trace_of,
-    walled_crowd, warm_crowd,
+    bonded_crowd, crowd, crowd_with_history, device, forced_crowd, gpu_options, healed, model,
+    periodic_crowd, trace_of, walled_crowd, warm_crowd,
 };
 use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
-use rockfall::model::{Law, Model};
+use rockfall::model::{CustomLaw, Law, Model};
 use rockfall::output::RunSummary;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::{Field, State};
-use rockfall::{Error, NewBody, Simulation, Watch};
+use rockfall::{Backend, Error, NewBody, Options, Simulation, Watch};
 
 /// A rank that is a thread.
 struct Thread {
@@ -82,15 +82,30 @@ impl Ranks for Thread {
     }
 }
 
-/// Does something with a simulation on so many ranks.
+/// Does something with a simulation on so many ranks, on the CPU engine.
 fn on_ranks<T>(model: &Model, count: usize, act: impl FnOnce(&mut Simulation) -> T) -> T {
+    let options = Options {
+        backend: Backend::Cpu,
+        threads: Some(1),
+        ..Options::default()
+    };
+    on_ranks_with(model, count, &options, act)
+}
+
+/// Does something with a simulation on so many ranks, with these options.
+fn on_ranks_with<T>(
+    model: &Model,
+    count: usize,
+    options: &Options,
+    act: impl FnOnce(&mut Simulation) -> T,
+) -> T {
     let mut ranks = Thread::all(count);
     thread::scope(|scope| {
         for rank in ranks.drain(1..) {
             scope.spawn(|| serve_rank(rank));
         }
         let first = ranks.remove(0);
-        let mut simulation = Simulation::on_ranks(model.clone(), Arc::clone(&first), Some(1));
+        let mut simulation = Simulation::on_ranks(model.clone(), Arc::clone(&first), options);
         let result = act(simulation.as_mut().unwrap());
         drop(simulation);
         end(&*first);
@@ -140,24 +155,9 @@ fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
             assert!(simulation.energy().unwrap() == one.energy().unwrap());
             (carried(simulation), simulation.cluster_cost().unwrap())
         });
-        let equal = [
-            ("bodies", found.bodies == expected.bodies),
-            ("loads", found.sphere_loads == expected.sphere_loads),
-            ("forces", found.body_forces == expected.body_forces),
-            ("heat", found.body_heat == expected.body_heat),
-            ("walls", found.walls == expected.walls),
-            ("wall loads", found.wall_loads == expected.wall_loads),
-            ("gone", found.gone == expected.gone),
-            ("actions", found.actions == expected.actions),
-            ("bonds", found.bonds == expected.bonds),
-            ("sums of bonds", found.body_bonds == expected.body_bonds),
-            ("the box", found.params.tilt == expected.params.tilt),
-            ("cells", found.params.cell_size == expected.params.cell_size),
-            ("lists", found.neighbour_starts == expected.neighbour_starts),
-        ];
-        for (what, equal) in equal {
-            assert!(equal, "{what} on {count} ranks");
-        }
+        are_equal(&found, &expected, count);
+        let same = found.neighbour_starts == expected.neighbour_starts;
+        assert!(same, "lists on {count} ranks");
         assert_eq!(found.stats, expected.stats, "{count} ranks");
         let entries = found.stats[0].neighbours as usize;
         let size = found.params.history_size as usize * entries;
@@ -169,6 +169,208 @@ fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
         let sent = cost.ghosts_per_rank > 0.0 && cost.bytes_per_step > 0.0;
         assert_eq!(sent, count > 1, "{cost:?}");
     }
+}
+
+/// Holds what a run carries on, on so many ranks, to what it does on one, but for lists.
+fn are_equal(found: &State, expected: &State, count: usize) {
+    let equal = [
+        ("bodies", found.bodies == expected.bodies),
+        ("loads", found.sphere_loads == expected.sphere_loads),
+        ("forces", found.body_forces == expected.body_forces),
+        ("heat", found.body_heat == expected.body_heat),
+        ("walls", found.walls == expected.walls),
+        ("wall loads", found.wall_loads == expected.wall_loads),
+        ("gone", found.gone == expected.gone),
+        ("actions", found.actions == expected.actions),
+        ("bonds", found.bonds == expected.bonds),
+        ("sums of bonds", found.body_bonds == expected.body_bonds),
+        ("the box", found.params.tilt == expected.params.tilt),
+        ("cells", found.params.cell_size == expected.params.cell_size),
+    ];
+    for (what, equal) in equal {
+        assert!(equal, "{what} on {count} ranks");
+    }
+}
+
+/// Contacts that have a history: the sphere, the other one or the facet, the history.
+fn histories(state: &State) -> Vec<(usize, u32, Vec<Vec4>)> {
+    let size = state.params.history_size as usize;
+    let lists = state.neighbour_starts.windows(2).enumerate();
+    let entries = lists.flat_map(|(sphere, own)| (own[0]..own[1]).map(move |k| (sphere, k)));
+    let all = entries.map(|(sphere, entry)| {
+        let entry = entry as usize;
+        let history = &state.history[size * entry..size * (entry + 1)];
+        (sphere, state.neighbours[entry], history.to_vec())
+    });
+    all.filter(|(.., history)| history.iter().any(|own| *own != Vec4::ZERO))
+        .collect()
+}
+
+/// Holds what is done with a scene on ranks that have a GPU each to what comes of it on one GPU, which builds lists in other steps.
+fn is_held_on_gpus_after(model: &Model, act: impl Fn(&mut Simulation)) {
+    let carried = |simulation: &mut Simulation| {
+        let mut state = carried(simulation);
+        let walls = state.walls.iter_mut();
+        walls.for_each(|wall| wall.displacement_bound = 0.0);
+        state
+    };
+    let mut one = Simulation::on_gpu(model.clone(), device()).unwrap();
+    act(&mut one);
+    let expected_energy = one.energy().unwrap();
+    let expected = carried(&mut one);
+    assert!(expected.sphere_loads.iter().any(|load| load.contacts > 0));
+    for count in [1, 2, 3] {
+        let (found, energy) = on_ranks_with(model, count, &gpu_options(), |simulation| {
+            act(simulation);
+            assert_eq!(simulation.backend(), "gpu");
+            let ghosts = simulation.cluster_cost().unwrap().ghosts_per_rank;
+            assert_eq!(ghosts > 0.0, count > 1);
+            let energy = simulation.energy().unwrap();
+            (carried(simulation), energy)
+        });
+        are_equal(&found, &expected, count);
+        let same = histories(&found) == histories(&expected);
+        assert!(same, "histories on {count} ranks");
+        assert_eq!(energy, expected_energy, "{count} ranks");
+        assert_eq!(found.stats[0].steps, expected.stats[0].steps);
+        let [found, expected] = [&found, &expected].map(|own| own.stats[0].max_overlap_fraction);
+        assert_eq!(found, expected, "the largest overlap on {count} ranks");
+    }
+}
+
+/// Holds some steps of a scene on ranks that have a GPU each to those on one GPU.
+fn is_held_on_gpus(model: &Model, steps: &[u64]) {
+    is_held_on_gpus_after(model, |simulation| {
+        for &some in steps {
+            simulation.step(some).unwrap();
+        }
+    });
+}
+
+#[test]
+fn gpus_and_contacts_with_a_history() {
+    let model = crowd_with_history(Law::HookeHistory, 500, DVec3::ZERO, 1);
+    is_held_on_gpus(&model, &[40, 1, 19]);
+}
+
+#[test]
+fn gpus_and_impulses_in_a_periodic_box() {
+    let model = scene(json!({
+        "contact": { "normal": "impulse" },
+        "domain": { "min": [-0.2, 0, -0.2], "max": [0.2, 1, 0.2], "periodic": [true, false, true] },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" } ],
+        "fills": [ { "count": 400, "shapes": { "ball": 2, "rod": 1 }, "placement": "random", "seed": 4,
+                     "region": { "min": [-0.2, 0.02, -0.2], "max": [0.2, 0.4, 0.2] },
+                     "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] } } ],
+    }));
+    is_held_on_gpus(&model, &[60]);
+}
+
+#[test]
+fn gpus_and_walls_that_move_and_their_loads() {
+    let model = walled_crowd(Law::HookeHistory, 400, DVec3::ZERO, 2);
+    is_held_on_gpus(&model, &[20, 20]);
+}
+
+#[test]
+fn gpus_and_what_acts_besides_contacts() {
+    is_held_on_gpus(&forced_crowd(400, DVec3::ZERO, 3), &[40]);
+    is_held_on_gpus(&bonded_crowd(400, DVec3::ZERO, 1), &[40]);
+    let warm = warm_crowd(Law::HertzMindlin, 400, DVec3::ZERO, 4);
+    is_held_on_gpus(&warm, &[40]);
+}
+
+#[test]
+fn gpus_and_a_box_that_deforms() {
+    let model = deform::model(deform::ALL_AT_ONCE, 75);
+    is_held_on_gpus(&model, &[1, 24, 75]);
+}
+
+#[test]
+fn gpus_and_what_a_program_does_between_steps() {
+    let model = crowd_with_history(Law::HookeHistory, 400, DVec3::ZERO, 8);
+    is_held_on_gpus_after(&model, |simulation| {
+        simulation.step(30).unwrap();
+        let handles: Vec<_> = simulation.handles().collect();
+        simulation.despawn_many(&handles[20..40]).unwrap();
+        let shape = simulation.shape("clump of 3").unwrap();
+        let new = NewBody::new(shape, DVec3::Y * 3.0);
+        let new = simulation.spawn(new).unwrap();
+        simulation.set_velocity(new, DVec3::X).unwrap();
+        simulation.set_gravity(DVec3::new(1.0, -3.0, 2.0)).unwrap();
+        simulation.step(30).unwrap();
+        let state = simulation.state().unwrap().clone();
+        simulation.restore(&state, 60).unwrap();
+        let free = model.bodies.iter().position(|body| !body.fixed).unwrap();
+        simulation.set_fixed(handles[free], true).unwrap();
+        simulation.step(30).unwrap();
+    });
+}
+
+/// The only bodies are on one side, so a rank has none for a while.
+#[test]
+fn a_gpu_without_bodies_moves_walls() {
+    let model = scene(json!({ "fills": [],
+        "bodies": [ { "shape": "ball", "position": [0, 0.02, 0] }, { "shape": "ball", "position": [0.039, 0.03, 0] } ],
+        "walls": [ { "name": "drum", "cylinder": { "radius": 0.4, "height": 2 }, "side": "inside", "material": "m",
+                     "motion": { "rotation": { "axis": [0, 1, 0], "speed": 2 } } } ] }));
+    is_held_on_gpus(&model, &[30, 30]);
+}
+
+#[test]
+fn gpus_and_a_law_of_the_users_own() {
+    let mut model = crowd_with_history(Law::HookeHistory, 400, DVec3::ZERO, 1);
+    let source = "fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
+        var response = with_history(contact, pair, history, params);
+        response.force *= 0.5;
+        return response;
+    }";
+    model.contact.law = Law::Custom(CustomLaw {
+        file: "own.wgsl".into(),
+        source: source.to_owned(),
+        range: 0.0,
+    });
+    is_held_on_gpus(&model, &[20]);
+    let options = Options {
+        backend: Backend::Cpu,
+        ..Options::default()
+    };
+    let ranks = Thread::all(1).remove(0);
+    let refused = Simulation::on_ranks(model, ranks, &options).err().unwrap();
+    assert!(matches!(refused, Error::CustomLaw { .. }), "{refused}");
+}
+
+/// A body that is lost ends the steps of all, and a rank without a GPU is named.
+#[test]
+fn what_goes_wrong_with_gpus() {
+    let model = crowd(300, DVec3::ZERO, 11);
+    let victim = model.bodies.iter().rposition(|body| !body.fixed).unwrap();
+    let lost = on_ranks_with(&model, 2, &gpu_options(), |simulation| {
+        simulation.step(10).unwrap();
+        let mut state = simulation.state().unwrap().clone();
+        state.bodies[victim].velocity = Vec3::X * 1e9;
+        simulation.restore(&state, 10).unwrap();
+        match simulation.step(20).unwrap_err() {
+            Error::Runaway { body, step, .. } => (body, step),
+            other => panic!("{other}"),
+        }
+    });
+    assert_eq!(lost, (victim, 11));
+
+    let missing = Options {
+        adapter: Some("no such GPU".to_owned()),
+        ..gpu_options()
+    };
+    let mut ranks = Thread::all(2);
+    let error = thread::scope(|scope| {
+        let other = ranks.remove(1);
+        scope.spawn(|| serve_rank(other));
+        let first = ranks.remove(0);
+        let refused = Simulation::on_ranks(model, Arc::clone(&first), &missing);
+        end(&*first);
+        refused.err().unwrap().to_string()
+    });
+    assert!(error.starts_with("rank 0: no usable adapter"), "{error}");
 }
 
 /// Holds some steps of a scene on several ranks to those on one.

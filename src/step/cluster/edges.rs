@@ -902,23 +902,8 @@ impl Edges {
         self.post.begin();
     }
 
-    /// Sends the temperatures of own bodies, and takes those of ghosts.
-    fn swap_heat(&mut self, state: &mut State) {
-        if state.params.heat == 1 {
-            let mut own = std::mem::take(&mut state.body_heat);
-            let mut rows = Vec::new();
-            let row = |body: usize| own[body];
-            self.swap(&mut [], row, |body, row| rows.push((body, row)));
-            for (body, row) in rows {
-                own[body] = row;
-            }
-            state.body_heat = own;
-        }
-    }
-}
-
-impl Border for Edges {
-    fn stays(&mut self, state: &State) -> bool {
+    /// Before a step that builds the neighbour lists, tells whether no body need come or go, on any rank. The state has the bodies.
+    pub fn stays(&mut self, state: &State) -> bool {
         // The two sides of a contact of sleeping bodies may differ, and springs and bonds lead anywhere.
         let leads = self.actions.iter().any(|action| action.kind == SPRING);
         let must =
@@ -940,7 +925,8 @@ impl Border for Edges {
         true
     }
 
-    fn rebuild(&mut self, state: &mut State) {
+    /// Before a step that builds the neighbour lists, bodies come and go. The state has all values.
+    pub fn rebuild(&mut self, state: &mut State) {
         let (staying, come) = self.migrate(state);
         self.gather(state, staying, come);
         self.swap_heat(state);
@@ -949,6 +935,38 @@ impl Border for Edges {
         self.post.counts.handovers += 1;
     }
 
+    /// Own bodies of which other ranks have ghosts, and the ghosts here, each once and in order.
+    pub fn exchanged(&self) -> [Vec<u32>; 2] {
+        [&self.sent, &self.received].map(|lists| {
+            let all = lists.iter().flat_map(|(_, bodies)| bodies);
+            let mut all: Vec<u32> = all.copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        })
+    }
+
+    /// Whether the next step is to be the last.
+    pub fn is_cancelled(&self) -> bool {
+        self.ending
+    }
+
+    /// Sends the temperatures of own bodies, and takes those of ghosts.
+    fn swap_heat(&mut self, state: &mut State) {
+        if state.params.heat == 1 {
+            let mut own = std::mem::take(&mut state.body_heat);
+            let mut rows = Vec::new();
+            let row = |body: usize| own[body];
+            self.swap(&mut [], row, |body, row| rows.push((body, row)));
+            for (body, row) in rows {
+                own[body] = row;
+            }
+            state.body_heat = own;
+        }
+    }
+}
+
+impl Border for Edges {
     fn sum(&mut self, loads: &mut [Digits]) {
         self.post.sum(loads.as_flattened_mut());
     }
@@ -980,10 +998,6 @@ impl Border for Edges {
         let ghosts = self.received.iter().map(|(_, bodies)| bodies.len() as u64);
         counts.ghosts += ghosts.sum::<u64>();
         self.post.end_step();
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.ending
     }
 }
 

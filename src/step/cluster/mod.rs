@@ -1,10 +1,11 @@
-//! A scene on many processes, as MPI starts them: each steps a part of it on the CPU engine, and the bits are those of one.
+//! A scene on many processes, as MPI starts them: each steps a part of it, and the bits are those of one.
 //!
 //! # Parts
 //!
 //! Space is cut into blocks, one a rank (`blocks.rs`). A rank *owns* the bodies whose centres are in its block when the
 //! neighbour lists are built, and has *ghosts*: copies of whole bodies of others that its own may touch before lists are built
-//! again. Both together are a [`State`] of its own, which the CPU engine steps as any other.
+//! again. Both together are a [`State`] of its own, which an engine steps as any other: that of the CPU (`engine.rs`) or of a GPU
+//! (`device.rs`), the same for all ranks.
 //!
 //! ```text
 //!        rank 0            │            rank 1
@@ -41,12 +42,15 @@
 
 mod blocks;
 mod bytes;
+mod device;
 mod edges;
+mod engine;
 mod part;
 mod post;
 mod ranks;
 mod scribe;
 
+pub use engine::{Wanted, WantedGpu};
 pub use ranks::Ranks;
 
 use std::ops::Range;
@@ -54,6 +58,7 @@ use std::sync::Arc;
 
 use bytes::{Reader, Writer};
 use edges::Origin;
+use engine::RankEngine;
 use part::{Command, LISTS, Lists, Part, SPREAD};
 
 use crate::model::Model;
@@ -70,7 +75,7 @@ pub struct ClusterEngine {
     part: Part,
     /// Whether no step has been taken from a state that the host has: its copy is the state then, and the ranks have no bodies.
     fresh: bool,
-    threads: Option<usize>,
+    wanted: Wanted,
     trace: Option<Trace>,
     canceller: Canceller,
 }
@@ -93,36 +98,38 @@ pub fn end(ranks: &dyn Ranks) {
 }
 
 impl ClusterEngine {
-    /// The engine of rank 0 for a model, and its state, whose bodies the ranks have; the others [`serve`]. Each has `threads` threads,
-    /// as many as it has cores for if `None`.
+    /// The engine of rank 0 for a model, and its state, whose bodies the ranks have; the others [`serve`].
+    ///
+    /// # Errors
+    /// If a rank has no GPU such as is wanted.
     pub fn new(
         ranks: Arc<dyn Ranks>,
-        threads: Option<usize>,
+        wanted: Wanted,
         clock: Option<Clock>,
         model: &Model,
-    ) -> (ClusterEngine, State) {
+    ) -> Result<(ClusterEngine, State)> {
         let mut engine = ClusterEngine {
             part: Part::new(Arc::clone(&ranks), clock),
             ranks,
             fresh: true,
-            threads,
+            wanted,
             trace: None,
             canceller: Canceller::default(),
         };
         if model.history.is_some() {
             // Its contacts are told by the places of their spheres in the whole.
             let state = State::new(model);
-            engine.begin(&state);
-            return (engine, state);
+            engine.begin(&state)?;
+            return Ok((engine, state));
         }
         let (state, empty) = State::without_elements(model);
-        engine.begin(&state);
+        engine.begin(&state)?;
         engine.give_out(&Origin::Model {
             model,
             state: &state,
             empty: &empty,
         });
-        (engine, state)
+        Ok((engine, state))
     }
 
     /// Has all ranks do something. Returns what they have to say.
@@ -133,9 +140,21 @@ impl ClusterEngine {
     }
 
     /// Begins with a state, whose bodies the first step gives out.
-    fn begin(&mut self, state: &State) {
-        self.tell(Part::start_of(state, self.threads));
+    fn begin(&mut self, state: &State) -> Result<()> {
+        let problems = self.tell(Part::start_of(state, &self.wanted));
         self.fresh = true;
+        if let RankEngine::Cpu(_) = self.part.engine {
+            // They need not look for GPUs again.
+            self.wanted.gpu = None;
+        }
+        let mut problems = problems.iter().enumerate();
+        match problems.find(|(_, problem)| !problem.is_empty()) {
+            Some((rank, problem)) => Err(Error::Rank {
+                rank,
+                reason: String::from_utf8_lossy(problem).into_owned(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Gives each rank its part.
@@ -177,10 +196,10 @@ impl ClusterEngine {
 
     /// Takes so many steps, or fewer if a body is lost or somebody cancels; as many are taken at once as there is room for the
     /// poses of walls.
-    fn take(&mut self, state: &mut State, count: u64) -> u64 {
+    fn take(&mut self, state: &mut State, count: u64) -> Result<u64> {
         if self.fresh {
             // What is constant may have changed, too.
-            self.begin(state);
+            self.begin(state)?;
             self.give_out(&Origin::State(state));
         }
         state.free();
@@ -198,21 +217,27 @@ impl ClusterEngine {
         state.stats[0] = self.part.state.stats[0];
         state.stats[0].neighbours = neighbours;
         state.params.deform(state.stats[0].step);
-        u64::from(state.stats[0].steps.wrapping_sub(before))
+        Ok(u64::from(state.stats[0].steps.wrapping_sub(before)))
     }
 }
 
 impl Engine for ClusterEngine {
     fn name(&self) -> &'static str {
-        "cpu"
+        match self.part.engine {
+            RankEngine::Cpu(_) => "cpu",
+            RankEngine::Gpu(_) => "gpu",
+        }
     }
 
     fn device(&self) -> String {
-        let threads = match self.part.engine.thread_count() {
-            1 => "1 thread".to_owned(),
-            threads => format!("{threads} threads"),
-        };
-        format!("CPU, {} ranks with {threads} each", self.ranks.count())
+        let ranks = self.ranks.count();
+        match &self.part.engine {
+            RankEngine::Cpu(engine) => match engine.thread_count() {
+                1 => format!("CPU, {ranks} ranks with 1 thread each"),
+                threads => format!("CPU, {ranks} ranks with {threads} threads each"),
+            },
+            RankEngine::Gpu(device) => format!("{}, {ranks} ranks", device.adapter()),
+        }
     }
 
     fn step(
@@ -232,7 +257,7 @@ impl Engine for ClusterEngine {
                 let now = taken + done;
                 some = some.min((now / trace.every + 1) * trace.every - now);
             }
-            let own = self.take(state, some);
+            let own = self.take(state, some)?;
             done += own;
             if let Some(trace) = self.trace.take() {
                 self.read(&[Field::Bodies, Field::SphereLoads], state)?;
@@ -269,6 +294,7 @@ impl Engine for ClusterEngine {
             wanted.retain(|field| !LISTS.contains(field));
             wanted.extend(LISTS);
         }
+        self.part.hold();
         let own = &self.part.state;
         for &field in &wanted {
             if let Field::Walls | Field::DynamicWalls | Field::WallLoads = field {
@@ -463,17 +489,19 @@ impl Engine for ClusterEngine {
     }
 
     fn replace(&mut self, state: &State) -> Result<()> {
-        self.begin(state);
-        Ok(())
+        self.begin(state)
     }
 
     fn restart(&mut self, state: &State) -> Result<()> {
-        self.begin(state);
-        Ok(())
+        self.begin(state)
     }
 
     fn memory(&self, state: &State) -> u64 {
-        state.size() + self.part.state.size()
+        let device = match &self.part.engine {
+            RankEngine::Cpu(_) => 0,
+            RankEngine::Gpu(device) => device.size(),
+        };
+        state.size() + self.part.state.size() + device
     }
 
     fn is_spread(&self, field: Field) -> bool {

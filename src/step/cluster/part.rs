@@ -10,16 +10,15 @@ use glam::Vec4;
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::edges::{Edges, Entry};
+use super::engine::{RankEngine, Wanted};
 use super::post::{Counts, Post};
 use super::scribe::Scribe;
-use crate::math::parallel::thread_count;
 use crate::state::layout::{
     Action, Body, BodyBonds, BodyForce, BodyHeat, Bond, Params, Sphere, SphereLoad, Stats, WALL,
     WallPose,
 };
 use crate::state::{Field, KinematicWalls, State};
 use crate::step::clock::Clock;
-use crate::step::cpu::CpuEngine;
 
 /// A command of rank 0 to all ranks, itself among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +110,7 @@ pub(super) const SPREAD: [Field; 9] = [
 
 /// The part of a scene that a rank steps.
 pub(super) struct Part {
-    pub engine: CpuEngine,
+    pub engine: RankEngine,
     pub state: State,
     pub edges: Edges,
     /// At rank 0: what the host has of the file that is to be written next, with the places of these bytes.
@@ -134,7 +133,7 @@ impl Part {
     /// The part of a rank that has no scene as yet.
     pub fn new(ranks: Arc<dyn Ranks>, clock: Option<Clock>) -> Part {
         Part {
-            engine: CpuEngine::default(),
+            engine: RankEngine::default(),
             state: State::default(),
             edges: Edges::new(Post::new(ranks, clock)),
             pieces: Vec::new(),
@@ -162,15 +161,17 @@ impl Part {
             Command::Count,
             Command::Save,
         ];
+        // Nobody asks for the state there.
+        let does_without = [Command::Start, Command::Step, Command::Report, Command::End];
+        if !does_without.contains(&command) {
+            self.hold();
+        }
         if !looks.contains(&command) {
             self.engine.forget();
             self.edges.unsettle();
         }
         let answer = match command {
-            Command::Start => {
-                self.start(&mut message);
-                None
-            }
+            Command::Start => Some(self.start(&mut message)),
             Command::GiveOut => {
                 self.edges.give_out(&mut self.state, None);
                 None
@@ -218,11 +219,17 @@ impl Part {
         (answers, command != Command::End)
     }
 
-    /// A message with all that the ranks need of a state but its bodies; they have so many threads, or as many as they have
-    /// cores for if `None`.
-    pub fn start_of(state: &State, threads: Option<usize>) -> Writer {
+    /// Has the state here be all that there is of it: a device may have newer values.
+    pub fn hold(&mut self) {
+        if let Err(error) = self.engine.hold(&mut self.state) {
+            self.edges.post.ranks.abort(&error.to_string());
+        }
+    }
+
+    /// A message with all that the ranks need of a state but its bodies.
+    pub fn start_of(state: &State, wanted: &Wanted) -> Writer {
         let mut message = Command::Start.message();
-        message.put(threads.unwrap_or(0) as u64);
+        wanted.write(&mut message);
         message.put_all(&bytes_of_params(&state.params));
         message.put(state.stats[0]);
         message.put_all(&state.actions);
@@ -232,17 +239,10 @@ impl Part {
         message
     }
 
-    fn start(&mut self, message: &mut Reader) {
-        let ranks = &self.edges.post.ranks;
-        let threads = match message.take::<u64>() as usize {
-            0 => (thread_count() / ranks.on_this_machine()).max(1),
-            threads => threads,
-        };
-        self.engine = match CpuEngine::on(Some(threads)) {
-            Ok(engine) => engine,
-            Err(error) => ranks.abort(&error.to_string()),
-        };
-        self.engine.set_clock(self.edges.post.clock);
+    /// Begins a scene. Returns why it cannot, or nothing.
+    fn start(&mut self, message: &mut Reader) -> Vec<u8> {
+        let wanted = Wanted::read(message);
+        let begun = self.engine.begin(&wanted, &self.edges.post);
         let params = params_of(message.bytes_of_all::<u8>());
         let stats: Stats = message.take();
         self.edges.clear();
@@ -262,6 +262,8 @@ impl Part {
         self.state.params.neighbour_capacity = 0;
         self.state.fit();
         self.edges.set_actions(&mut self.state);
+        let problem = begun.err().map(|error| error.to_string());
+        problem.unwrap_or_default().into_bytes()
     }
 
     /// Takes over parameters, but for the numbers of what there is.
@@ -278,6 +280,10 @@ impl Part {
             action_count: own.action_count,
             bond_count: own.bond_count,
             pulled: own.pulled,
+            ghosts: 1,
+            // There are no tables with the kinds of ghosts.
+            balls: 0,
+            clumps: 0,
             ..params
         };
     }
@@ -340,7 +346,9 @@ impl Part {
             ..
         } = self;
         edges.begin();
-        engine.on_threads(|engine| engine.steps_beside(state, count, edges));
+        if let Err(error) = engine.steps(state, count, edges) {
+            edges.post.ranks.abort(&error.to_string());
+        }
         // What was written back after the last one.
         edges.post.end_step();
         let stats = &mut state.stats[0];

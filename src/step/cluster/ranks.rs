@@ -22,6 +22,11 @@ pub trait Ranks: Send + Sync {
         1
     }
 
+    /// Returns the place of this one among those, from 0.
+    fn place_on_this_machine(&self) -> usize {
+        0
+    }
+
     /// Sends a message to each of some ranks, and receives one from each of some. No rank is there twice, nor is this one,
     /// and each message is as long as the one who receives it expects.
     fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]);

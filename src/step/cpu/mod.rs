@@ -125,21 +125,12 @@ pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
 /// Calls of a part of a scene to those who step the other parts: see
 /// [`cluster`](super::cluster).
 pub(in crate::step) trait Border: Send {
-    /// Before a step that builds the neighbour lists, tells whether no body need come or go. The state has the bodies.
-    fn stays(&mut self, state: &State) -> bool;
-
-    /// Before a step that builds the neighbour lists, bodies may come and go. The state has all values.
-    fn rebuild(&mut self, state: &mut State);
-
     /// Sums the loads on walls over all parts.
     fn sum(&mut self, loads: &mut [Digits]);
 
     /// After a step, sends where the own bodies are now, and takes over where those of others are; and learns whether
     /// anywhere the lists are stale or a body is lost.
     fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition);
-
-    /// Whether the next step is to be the last.
-    fn is_cancelled(&self) -> bool;
 }
 
 impl CpuEngine {
@@ -212,30 +203,30 @@ impl CpuEngine {
         taken
     }
 
-    /// Steps a part of a scene, beside others that step the other parts.
-    pub(in crate::step) fn steps_beside(
+    /// Takes a step of a part of a scene, beside others that step the other parts.
+    pub(in crate::step) fn step_beside(
         &mut self,
         state: &mut State,
-        count: u64,
+        is_last: bool,
         border: &mut dyn Border,
-    ) -> u64 {
-        let mut taken = 0;
-        let mut last = false;
-        while taken < count && !last && state.stats[0].runaway == 0 {
-            if state.stats[0].stale == 1 {
-                self.decomposition.give_bodies(state);
-                if !border.stays(state) {
-                    self.decomposition.write_back(state);
-                    border.rebuild(state);
-                }
-            }
-            last = taken + 1 == count || border.is_cancelled();
-            self.take_step(state, &mut || last, None, Some(border));
-            border.end_step(state, &mut self.decomposition);
-            taken += 1;
-        }
+    ) {
+        self.take_step(state, &mut || is_last, None, Some(border));
+        border.end_step(state, &mut self.decomposition);
+    }
+
+    /// Gives the state all that it does not have.
+    pub(in crate::step) fn copy_back(&mut self, state: &mut State) {
         self.decomposition.copy_back(state);
-        taken
+    }
+
+    /// Gives the state its bodies.
+    pub(in crate::step) fn give_bodies(&mut self, state: &mut State) {
+        self.decomposition.give_bodies(state);
+    }
+
+    /// Gives the state all that it does not have, and forgets it: bodies may come and go then.
+    pub(in crate::step) fn write_back(&mut self, state: &mut State) {
+        self.decomposition.write_back(state);
     }
 
     /// Has the next step begin with what is in the state, contact histories included, which has changed.

@@ -205,6 +205,14 @@ impl Adapter {
     /// # Errors
     /// As [`Adapter::choose`].
     pub async fn choose_async(wanted: Option<&str>) -> Result<Adapter> {
+        Adapter::choose_for(wanted, 0).await
+    }
+
+    /// [`Adapter::choose_async`] for one of several processes on a machine, which take the adapters that fit in turn.
+    ///
+    /// # Errors
+    /// As [`Adapter::choose`].
+    pub(in crate::step) async fn choose_for(wanted: Option<&str>, place: usize) -> Result<Adapter> {
         let suits = |adapter: &Adapter| match wanted {
             Some(text) => adapter.matches(text) && adapter.lacks().is_empty(),
             None => adapter.suits_auto(),
@@ -213,8 +221,11 @@ impl Adapter {
         // OpenGL last, and only if need be: it takes time to start, and offers the same GPUs.
         for backends in [Backends::PRIMARY, Backends::SECONDARY] {
             let mut more = Adapter::of(backends).await;
-            if let Some(index) = more.iter().position(suits) {
-                return Ok(more.swap_remove(index));
+            if let Some(first) = more.iter().position(suits) {
+                // Others may be the same GPUs under another name.
+                let backend = more[first].info.backend;
+                more.retain(|adapter| suits(adapter) && adapter.info.backend == backend);
+                return Ok(more.swap_remove(place % more.len()));
             }
             adapters.append(&mut more);
         }

@@ -343,6 +343,25 @@ impl Kernels {
         dispatches
     }
 
+    /// Some passes of a step that may build the lists.
+    pub fn encode_passes(
+        &self,
+        passes: &[Pass],
+        buffers: &Buffers,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> u64 {
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("step"),
+            timestamp_writes: None,
+        });
+        let mut dispatches = 0;
+        for pass in passes {
+            let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+            dispatches += dispatch(&self.passes[pass], indirect, &mut compute);
+        }
+        dispatches
+    }
+
     /// One step that may build the lists, with a timestamp before and after each pass.
     pub fn encode_timed_step(
         &self,

@@ -4,11 +4,15 @@
 //! one while the device works at the next. Nothing is read back inside a step, and the state only when somebody asks.
 
 mod arrival;
+#[cfg(feature = "cpu")]
+mod beside;
 mod buffers;
 mod device;
 mod dispatch;
 mod engine;
 mod entry_point;
+#[cfg(feature = "cpu")]
+mod exchange;
 mod kernels;
 mod population;
 #[allow(unsafe_code)]
@@ -67,6 +71,9 @@ pub struct GpuEngine {
     kernels: Kernels,
     /// Buffers and pipelines that take bodies away, once they were needed.
     removal: Option<Removal>,
+    /// Bodies at the borders of a part, on a cluster.
+    #[cfg(feature = "cpu")]
+    exchange: exchange::Exchange,
     sampler: Option<Sampler>,
     /// WGSL of a custom contact law.
     law: Option<String>,
@@ -152,6 +159,8 @@ impl GpuEngine {
             buffers,
             kernels,
             removal: None,
+            #[cfg(feature = "cpu")]
+            exchange: Default::default(),
             sampler: None,
             law: law.map(str::to_owned),
             flights: VecDeque::new(),

@@ -14,13 +14,15 @@ pub enum Shader {
     Pass(Pass),
     /// Takes bodies away between two steps.
     Remove,
+    /// Copies bodies at the borders of a part.
+    Exchange,
 }
 
 impl Shader {
     /// All files.
     pub fn all() -> impl Iterator<Item = Shader> {
         let passes = Pass::ALL.into_iter().map(Shader::Pass);
-        passes.chain([Shader::Remove])
+        passes.chain([Shader::Remove, Shader::Exchange])
     }
 
     /// Its name, with which those of its entry points start.
@@ -28,6 +30,7 @@ impl Shader {
         match self {
             Shader::Pass(pass) => pass.name(),
             Shader::Remove => "remove",
+            Shader::Exchange => "exchange",
         }
     }
 }
@@ -37,6 +40,7 @@ fn file(shader: Shader) -> &'static str {
     match shader {
         Shader::Pass(pass) => file_of(pass),
         Shader::Remove => include_wgsl!("../../../shaders/remove.wgsl"),
+        Shader::Exchange => include_wgsl!("../../../shaders/exchange.wgsl"),
     }
 }
 
