@@ -240,11 +240,7 @@ fn is_held_on_gpus_after(model: &Model, act: impl Fn(&mut Simulation)) {
 
 /// Holds some steps of a scene on ranks that have a GPU each to those on one GPU.
 fn is_held_on_gpus(model: &Model, steps: &[u64]) {
-    is_held_on_gpus_after(model, |simulation| {
-        for &some in steps {
-            simulation.step(some).unwrap();
-        }
-    });
+    is_held_on_gpus_after(model, taking(steps));
 }
 
 #[test]
@@ -375,11 +371,16 @@ fn what_goes_wrong_with_gpus() {
 
 /// Holds some steps of a scene on several ranks to those on one.
 fn is_held(model: &Model, steps: &[u64]) {
-    is_held_after(model, |simulation| {
+    is_held_after(model, taking(steps));
+}
+
+/// Takes some steps, so many in each call.
+fn taking(steps: &[u64]) -> impl Fn(&mut Simulation) {
+    move |simulation| {
         for &some in steps {
             simulation.step(some).unwrap();
         }
-    });
+    }
 }
 
 #[test]

@@ -111,11 +111,14 @@ impl Device {
 
 impl StepBeside for Device {
     fn give_bodies(&mut self, state: &mut State) -> Result<()> {
-        if let (Newest::Device, Some(engine)) = (self.newest, &mut self.engine) {
+        let Some(engine) = &mut self.engine else {
+            return Ok(());
+        };
+        if self.newest == Newest::Device {
             engine.read(&[Field::Bodies], state)?;
-            // Lists may be stale on another rank alone.
-            engine.write_stale(state);
         }
+        // Lists may be stale on another rank alone.
+        engine.write_stale(state);
         Ok(())
     }
 
