@@ -9,12 +9,13 @@ use crate::python;
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /// The tests that open a device, by module.
-const TESTS: [&str; 28] = [
+const TESTS: [&str; 29] = [
     "bench::",
     "bonds::",
     "book::",
     "breakage::",
     "checkpoint::",
+    "cluster::",
     "compare::",
     "custom_law::",
     "deform::",
