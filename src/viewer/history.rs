@@ -17,7 +17,7 @@ use crate::state::{Field, angular_velocity, body_orientation};
 const MOST: usize = 2000;
 
 /// Part of the time that statistics may take.
-const PART: f64 = 0.05;
+const PART: f64 = 0.02;
 
 /// Columns that take the bodies and their loads alone, and no contacts.
 const PLAIN: [&str; 5] = [

@@ -42,6 +42,7 @@ use winit::keyboard::Key;
 
 use crate::model::error::{Error, Result};
 use crate::model::view::{Clip, WallLook};
+use crate::render::pace::BESIDE_STEPS;
 use crate::render::shaders::Texts;
 use crate::render::{Camera, ColourBy, Look, Overlay, Pace};
 use crate::simulation::Options;
@@ -854,10 +855,7 @@ impl Viewer {
 
     /// Learns from how long the picture took that is shown, and has it drawn with care once nothing moves.
     fn learn(&mut self, took: Duration) {
-        /// Time for a picture. Beside steps for which there is not enough time it takes about twice as long as alone, and is
-        /// to take no more than a fifth of the cores' time in a frame of 100 ms.
         const WANTED: Duration = Duration::from_millis(50);
-        const BESIDE_STEPS: Duration = Duration::from_millis(40);
         if !self.shown.hides {
             return;
         }

@@ -47,7 +47,7 @@ mod run {
     use super::{Draw, Drawing};
     use crate::internals::bench::Spread;
     use crate::model::error::Result;
-    use crate::render::pace::{Beat, beside, frame_time};
+    use crate::render::pace::{BESIDE_STEPS, Beat, beside, frame_time};
     use crate::render::{Camera, Look, Pace, Renderer, target};
     use crate::simulation::Simulation;
     use crate::step::Patience;
@@ -123,7 +123,7 @@ mod run {
             let took = drawn?;
             stepped?;
             // The steps do lag: they are never through.
-            pace.learn(took, Duration::from_millis(40), full.supersampling);
+            pace.learn(took, BESIDE_STEPS, full.supersampling);
             if frame >= FIRST {
                 frames.push(start.elapsed());
                 pictures.push(took);
