@@ -303,6 +303,27 @@ fn gpus_and_what_a_program_does_between_steps() {
     });
 }
 
+/// The balls on the left rest, so only the lists of those that come near are ever stale.
+#[test]
+fn gpus_whose_bodies_are_read_while_only_lists_of_another_are_stale() {
+    let ball = |x: f64, row: u32, speed: f64| json!({ "shape": "ball", "position": [x, 0.05 * f64::from(row), 0], "velocity": [speed, 0, 0] });
+    let pairs = (0..8).flat_map(|row| {
+        let gap = 1e-3 * f64::from(row + 1);
+        [ball(0.0, row, 0.0), ball(0.04 + gap, row, -1.0)]
+    });
+    let bodies: Vec<_> = [ball(-1.0, 0, 0.0), ball(1.0, 0, -1.0)]
+        .into_iter()
+        .chain(pairs)
+        .collect();
+    let model = scene(json!({ "gravity": [0, 0, 0], "planes": [], "fills": [], "bodies": bodies }));
+    is_held_on_gpus_after(&model, |simulation| {
+        for _ in 0..60 {
+            simulation.step(1).unwrap();
+            simulation.bodies().unwrap();
+        }
+    });
+}
+
 /// The only bodies are on one side, so a rank has none for a while.
 #[test]
 fn a_gpu_without_bodies_moves_walls() {
