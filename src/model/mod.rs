@@ -2,6 +2,7 @@
 //!
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers that the engines work on.
 
+pub(crate) mod bodies;
 pub(crate) mod bond;
 pub(crate) mod clump;
 pub mod deform;
@@ -14,7 +15,6 @@ pub(crate) mod heat;
 pub(crate) mod packing;
 pub(crate) mod pull;
 pub mod quantity;
-pub(crate) mod shared;
 pub(crate) mod stage;
 pub mod view;
 pub mod wall;
@@ -26,6 +26,9 @@ use bytemuck::{bytes_of, cast_slice};
 use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
+#[doc(hidden)]
+pub use crate::model::bodies::Bodies;
+use crate::model::bodies::Piece;
 use crate::model::bond::Bond;
 use crate::model::clump::Clump;
 use crate::model::deform::Deform;
@@ -33,9 +36,8 @@ use crate::model::flow::{Breakage, Flow};
 use crate::model::forces::{Forces, Sleep};
 use crate::model::gravity::GravityTable;
 use crate::model::heat::Heat;
+use crate::model::packing::lattice::GridFill;
 use crate::model::quantity::{QUANTITIES, Quantities};
-#[doc(hidden)]
-pub use crate::model::shared::Shared;
 use crate::model::stage::Stages;
 use crate::model::view::SceneView;
 use crate::model::wall::Wall;
@@ -390,7 +392,7 @@ pub struct Model {
     /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then those of each of the
     /// `fills`.
     #[doc(hidden)]
-    pub bodies: Shared<ModelBody>,
+    pub bodies: Bodies,
     /// Ids and names of fixed and kinematic bodies; files of results have the loads on them.
     #[doc(hidden)]
     pub held: Vec<(u64, String)>,
@@ -459,10 +461,16 @@ impl Model {
 
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
-        let mut count = 0;
-        self.bodies
-            .visit(|body| count += self.shapes[body.shape].spheres.len());
-        count
+        let spheres = |shape: usize| self.shapes[shape].spheres.len();
+        let count = |piece: &Piece<&[ModelBody], &GridFill>| match piece {
+            Piece::List(list) => list.iter().map(|body| spheres(body.shape)).sum::<usize>(),
+            Piece::Fill(fill) => {
+                let mix = fill.mix.iter();
+                mix.map(|own| own.count as usize * spheres(own.shape as usize))
+                    .sum()
+            }
+        };
+        self.bodies.pieces().iter().map(count).sum()
     }
 
     /// Whether anything acts on bodies besides contacts and gravity, so that the pass `forces` runs.

@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 
 use super::Scene;
 use crate::model::quantity::QUANTITIES;
-use crate::model::{ModelBody, Shared};
+use crate::model::{Bodies, ModelBody};
 
 /// Bodies of a scene as they start: they take the longest to find, above all where fills are eased apart.
 ///
@@ -13,7 +13,7 @@ use crate::model::{ModelBody, Shared};
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    pub(super) bodies: Shared<ModelBody>,
+    pub(super) bodies: Bodies,
     pub(super) notes: Vec<String>,
 }
 

@@ -86,9 +86,9 @@ impl State {
             fixed,
             ..
         } = self.identities[place];
-        self.bodies[place].kind = kind(model, shape, group, fixed);
+        self.bodies[place].kind = kind(model.shapes.len(), shape, group, fixed);
         if let (Some(heat), Some(own)) = (&model.heat, self.body_heat.get_mut(place)) {
-            own.inverse_capacity = inverse_capacity(heat, shape, fixed);
+            own.inverse_capacity = inverse_capacity(heat.capacities[shape], fixed);
         }
     }
 

@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::kinds::{balls, displacement, fit_tables, kinds};
 use super::layout::*;
 use super::pairs::{force_unit, pairs, range};
+use super::population::Moulds;
 use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
@@ -27,9 +28,10 @@ impl State {
     pub fn new(model: &Model) -> State {
         let mut state = State::without_bodies(model);
         state.reserve(model.bodies.len());
+        let moulds = Moulds::new(model, &state);
         model.bodies.visit(|body| {
             let id = state.identities.len() as u64;
-            state.push(model, id, body);
+            state.push(&moulds, id, body);
         });
         state.fit();
         state.begin(model);
@@ -39,12 +41,10 @@ impl State {
         state
     }
 
-    /// The start of a simulation of `model` whose bodies are elsewhere: see [`State::free`]. [`State::for_each_part`] makes them.
+    /// The start of a simulation of `model` whose bodies are elsewhere: see [`State::free`].
     #[cfg(all(feature = "cpu", feature = "gpu"))]
-    /// Returns that, and the state to which it adds bodies.
-    pub(crate) fn without_elements(model: &Model) -> (State, State) {
+    pub(crate) fn without_elements(model: &Model) -> State {
         let mut state = State::without_bodies(model);
-        let empty = state.outline();
         state.identities.reserve_exact(model.bodies.len());
         model.bodies.visit(|body| {
             let id = state.identities.len() as u64;
@@ -53,40 +53,7 @@ impl State {
         state.set_counts(state.identities.len() as u32, model.sphere_count() as u32);
         state.begin(model);
         state.stats[0].stale = 1;
-        (state, empty)
-    }
-
-    /// Makes the bodies with which a simulation of `model` starts, `size` of them at a time, in a state that is `empty`: `act` gets each
-    /// part with how many bodies and spheres come before.
-    #[cfg(all(feature = "cpu", feature = "gpu"))]
-    pub(crate) fn for_each_part(
-        model: &Model,
-        empty: &State,
-        size: usize,
-        mut act: impl FnMut(&State, [u32; 2]),
-    ) {
-        let mut part = empty.outline();
-        let mut before = [0; 2];
-        let mut give = |part: &mut State| {
-            part.fit();
-            act(part, before);
-            before[0] += part.params.body_count;
-            before[1] += part.params.sphere_count;
-            part.identities.clear();
-            part.free();
-            part.set_counts(0, 0);
-        };
-        let mut id = 0;
-        model.bodies.visit(|body| {
-            part.push(model, id, body);
-            id += 1;
-            if part.bodies.len() == size {
-                give(&mut part);
-            }
-        });
-        if !part.bodies.is_empty() {
-            give(&mut part);
-        }
+        state
     }
 
     /// The start of a simulation of `model` before it has bodies.

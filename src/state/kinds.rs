@@ -3,6 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::layout::*;
+use super::population::Moulds;
 use crate::model::clump::{Clump, turning, union_of_spheres};
 use crate::model::{Model, ModelBody};
 
@@ -13,9 +14,9 @@ pub(super) fn displacement(clump: &Clump) -> f32 {
     (union_of_spheres(&clump.spheres, 1.0).mass / one_by_one) as f32
 }
 
-/// Element of `properties` for bodies of a shape in a group that are fixed or not.
-pub(super) fn kind(model: &Model, shape: usize, group: usize, fixed: bool) -> u32 {
-    (2 * (group * model.shapes.len() + shape) + usize::from(fixed)) as u32
+/// Element of `properties` for bodies of a shape, one of so many, in a group that are fixed or not.
+pub(super) fn kind(shapes: usize, shape: usize, group: usize, fixed: bool) -> u32 {
+    (2 * (group * shapes + shape) + usize::from(fixed)) as u32
 }
 
 /// Whether a body is kinematic: nothing moves it but its own velocity.
@@ -25,9 +26,9 @@ pub(super) fn is_kinematic(body: &ModelBody) -> bool {
 }
 
 /// Element of `properties` for kinematic bodies of a shape in a group: they come after all others, if there are any.
-pub(super) fn kinematic_kind(model: &Model, shape: usize, group: usize) -> u32 {
-    let groups = model.forces.groups.len().max(1);
-    kind(model, shape, group, false) / 2 + kind(model, 0, groups, false)
+pub(super) fn kinematic_kind(moulds: &Moulds, shape: usize, group: usize) -> u32 {
+    let shapes = moulds.shapes.len();
+    kind(shapes, shape, group, false) / 2 + kind(shapes, 0, moulds.groups, false)
 }
 
 /// Properties that bodies of each kind have in common, and the spheres of each shape.

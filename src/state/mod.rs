@@ -27,7 +27,7 @@ pub use grid::least_period;
 pub(crate) use grid::{least_length, radii};
 pub(crate) use history::history_size;
 pub(crate) use pairs::pairs;
-pub(crate) use population::SLICES;
+pub(crate) use population::{Moulds, SLICES};
 pub use walls::KinematicWalls;
 
 use buffers::{Per, buffers};

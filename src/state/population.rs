@@ -7,8 +7,9 @@ use super::layout::*;
 use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, metres, settle, wrap};
 use crate::math::rotation::{self, Quaternion};
-use crate::model::heat::Heat;
+use crate::model::clump::Clump;
 use crate::model::{ContactHistory, Model, ModelBody};
+use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3, UVec3};
 use std::ops::Range;
 
@@ -23,14 +24,56 @@ pub(crate) const SLICES: u32 = 16;
 /// Least spheres of a slice: enough to keep a device busy.
 const LEAST_SLICE: usize = 1 << 16;
 
+/// Properties with which bodies of a model begin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moulds {
+    pub shapes: Vec<Mould>,
+    /// Number of groups of bodies.
+    pub groups: usize,
+}
+
+/// Properties with which bodies of a shape begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Mould {
+    /// Principal moments of inertia, kg m².
+    pub inertia: DVec3,
+    /// Heat capacity, J/K, if the scene has heat.
+    pub heat_capacity: f64,
+    pub sphere_count: u32,
+    /// See [`BodyForce::displacement`].
+    pub displacement: f32,
+}
+
+impl Moulds {
+    /// Those of the bodies of a model, whose state this is.
+    pub fn new(model: &Model, state: &State) -> Moulds {
+        let capacity = |shape: usize| {
+            let heat = model.heat.as_ref();
+            heat.map_or(0.0, |heat| heat.capacities[shape])
+        };
+        let mould = |(shape, clump): (usize, &Clump)| Mould {
+            inertia: clump.inertia,
+            heat_capacity: capacity(shape),
+            sphere_count: clump.spheres.len() as u32,
+            displacement: state.displacements.get(shape).copied().unwrap_or(1.0),
+        };
+        Moulds {
+            shapes: model.shapes.iter().enumerate().map(mould).collect(),
+            groups: model.forces.groups.len().max(1),
+        }
+    }
+}
+
 impl State {
     /// Adds bodies of `model` with their ids, at the end.
     #[doc(hidden)]
     pub fn extend(&mut self, model: &Model, bodies: impl IntoIterator<Item = (u64, ModelBody)>) {
         let bodies = bodies.into_iter();
         self.reserve(bodies.size_hint().0);
+        let moulds = Moulds::new(model, self);
         for (id, body) in bodies {
-            self.push(model, id, &body);
+            self.push(&moulds, id, &body);
         }
         self.fit();
     }
@@ -42,29 +85,36 @@ impl State {
         self.spheres.reserve(count);
     }
 
-    /// Adds a body of `model` with its id at the end; the buffers do not [fit](State::fit) then.
-    pub(super) fn push(&mut self, model: &Model, id: u64, body: &ModelBody) {
-        let clump = &model.shapes[body.shape];
-        let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
+    /// Adds a body with its id at the end; the buffers do not [fit](State::fit) then.
+    pub(super) fn push(&mut self, moulds: &Moulds, id: u64, body: &ModelBody) {
         self.identities.push(Identity::of(id, body));
+        self.push_body(moulds, body);
+    }
+
+    /// Adds a body without an identity at the end; the buffers do not [fit](State::fit) then.
+    pub(crate) fn push_body(&mut self, moulds: &Moulds, body: &ModelBody) {
+        let mould = &moulds.shapes[body.shape];
+        let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
         if self.params.forces == 1 {
             self.body_forces.push(BodyForce {
-                displacement: self.displacements.get(body.shape).copied().unwrap_or(1.0),
+                displacement: mould.displacement,
                 ..BodyForce::default()
             });
         }
-        self.push_quantities(model, body);
-        self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
+        self.push_quantities(mould, body);
+        let sphere = Sphere {
             body: index,
             ..Sphere::default()
-        }));
+        };
+        let spheres = self.spheres.len() + mould.sphere_count as usize;
+        self.spheres.resize(spheres, sphere);
         let (cell, offset) = self.cell_of(body.position);
-        let driven = kinematic_kind(model, body.shape, body.group);
+        let driven = kinematic_kind(moulds, body.shape, body.group);
         let (kind, moments) = match is_kinematic(body) {
             true if (driven as usize) < self.properties.len() => (driven, DVec3::ONE),
             _ => (
-                kind(model, body.shape, body.group, body.fixed),
-                clump.inertia,
+                kind(moulds.shapes.len(), body.shape, body.group, body.fixed),
+                mould.inertia,
             ),
         };
         let inertia = world_inertia(body.orientation, moments);
@@ -85,7 +135,7 @@ impl State {
     }
 
     /// The cell of a point (m), and the place in it as [`Body::offset`] has it.
-    pub(super) fn cell_of(&self, point: DVec3) -> (IVec3, UVec3) {
+    pub(crate) fn cell_of(&self, point: DVec3) -> (IVec3, UVec3) {
         let Params {
             cell_size, period, ..
         } = self.params;
@@ -350,11 +400,11 @@ impl State {
     }
 }
 
-/// Temperature that a body gains by heat, K/J; a fixed one keeps its own.
-pub(super) fn inverse_capacity(heat: &Heat, shape: usize, fixed: bool) -> f32 {
+/// Temperature that a body of a heat capacity (J/K) gains by heat, K/J; a fixed one keeps its own.
+pub(super) fn inverse_capacity(capacity: f64, fixed: bool) -> f32 {
     match fixed {
         true => 0.0,
-        false => (1.0 / heat.capacities[shape]) as f32,
+        false => (1.0 / capacity) as f32,
     }
 }
 

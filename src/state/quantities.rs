@@ -1,10 +1,10 @@
 //! Places of a [`State`] that hold the quantities of bodies.
 
 use super::layout::BodyHeat;
-use super::population::inverse_capacity;
+use super::population::{Mould, inverse_capacity};
 use super::{Field, State};
+use crate::model::ModelBody;
 use crate::model::quantity::Quantities;
-use crate::model::{Model, ModelBody};
 
 /// The buffers that have them.
 pub(crate) const BUFFERS: [Field; 1] = [Field::BodyHeat];
@@ -18,11 +18,11 @@ impl State {
     }
 
     /// Adds those of a body that comes in, at the end.
-    pub(super) fn push_quantities(&mut self, model: &Model, body: &ModelBody) {
-        if let Some(heat) = &model.heat {
+    pub(super) fn push_quantities(&mut self, mould: &Mould, body: &ModelBody) {
+        if self.params.heat == 1 {
             self.body_heat.push(BodyHeat {
                 temperature: body.quantities.temperature as f32,
-                inverse_capacity: inverse_capacity(heat, body.shape, body.fixed),
+                inverse_capacity: inverse_capacity(mould.heat_capacity, body.fixed),
                 ..BodyHeat::default()
             });
         }

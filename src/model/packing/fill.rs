@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
+use super::lattice::{GridFill, Lattice, Mixed, Numbers, Walk};
 use super::overlap::{SphereGrid, bounding_radius, spheres_of};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
@@ -424,6 +425,13 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
+        if let Placement::Grid { .. } = self.placement {
+            let mut bodies = Vec::with_capacity(self.count);
+            self.place_on_grid(shapes, occupied, walls, &|_| true, &mut |body| {
+                bodies.push(*body);
+            })?;
+            return Ok(bodies);
+        }
         let total = self.check()?;
         let mut random = Random::new(self.seed);
         let mix: Vec<usize> = (0..self.count)
@@ -434,19 +442,36 @@ impl Fill {
             shapes,
             walls,
             occupied,
-            keeps: true,
             random,
             blocked: 0,
         };
-        match self.placement {
-            Placement::Grid { spacing, jitter } => {
-                let mut bodies = Vec::with_capacity(mix.len());
-                let mix = mix.into_iter();
-                filling.on_grid(mix, spacing, jitter, &mut |body| bodies.push(*body))?;
-                Ok(bodies)
-            }
-            Placement::Random | Placement::Packed => filling.at_random(&mix),
-        }
+        filling.at_random(&mix)
+    }
+
+    /// [`Fill::place`] of a fill on a grid, which calls a function with each body, and returns what they follow from. Of their space,
+    /// only that of bodies that `matter` is added to `occupied`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fill::place`], after the last body that has a place.
+    pub(crate) fn place_on_grid(
+        &self,
+        shapes: &[Clump],
+        occupied: &mut Occupied,
+        walls: &[Probe],
+        matters: &dyn Fn(&ModelBody) -> bool,
+        act: &mut dyn FnMut(&ModelBody),
+    ) -> Result<GridFill, FillError> {
+        self.check()?;
+        let mut filling = Filling {
+            fill: self,
+            shapes,
+            walls,
+            occupied,
+            random: Random::new(self.seed),
+            blocked: 0,
+        };
+        filling.on_grid(matters, act)
     }
 
     /// Sum of the weights of the mix, if that and the region make sense.
@@ -466,7 +491,7 @@ impl Fill {
         Ok(total)
     }
 
-    /// Whether no two of its bodies can overlap, wherever they are on a lattice: it need not remember those before.
+    /// Whether no two of its bodies can overlap, wherever they are on a lattice.
     #[cfg(feature = "scene")]
     pub(crate) fn is_apart(&self, shapes: &[Clump]) -> bool {
         let bounds = self
@@ -484,40 +509,12 @@ impl Fill {
         }
     }
 
-    /// Makes the bodies that [`Fill::place`] makes where nothing else is but walls, one after the other, and calls a function with each.
-    /// The fill [is apart](Fill::is_apart).
-    ///
-    /// # Errors
-    ///
-    /// As [`Fill::place`], after the last body that has a place.
+    /// Whether a body may be in the way of one of the fill.
     #[cfg(feature = "scene")]
-    pub(crate) fn place_apart(
-        &self,
-        shapes: &[Clump],
-        walls: &[Probe],
-        act: &mut dyn FnMut(&ModelBody),
-    ) -> Result<(), FillError> {
-        let total = self.check()?;
-        let Placement::Grid { spacing, jitter } = self.placement else {
-            unreachable!("only fills on a grid are apart");
-        };
-        // The shapes come before all else in the row of random numbers.
-        let mut of_shapes = Random::new(self.seed);
-        let mut random = Random::new(self.seed);
-        for _ in 0..self.count {
-            self.choose_shape(total, &mut random);
-        }
-        let mix = (0..self.count).map(|_| self.choose_shape(total, &mut of_shapes));
-        let mut filling = Filling {
-            fill: self,
-            shapes,
-            walls,
-            occupied: &mut Occupied::new(shapes),
-            keeps: false,
-            random,
-            blocked: 0,
-        };
-        filling.on_grid(mix, spacing, jitter, act)
+    pub(crate) fn may_meet(&self, body: &ModelBody, shapes: &[Clump]) -> bool {
+        let reach = bounding_radius(&shapes[body.shape]) * (1.0 + TOUCH);
+        let above = (body.position + reach).cmpge(self.min).all();
+        above && (body.position - reach).cmple(self.max).all()
     }
 
     /// Sets the number of bodies, if it follows from another quantity.
@@ -593,7 +590,6 @@ impl Fill {
             shapes,
             walls,
             occupied,
-            keeps: true,
             random: Random::stream(self.seed, number, attempt + 1),
             blocked: 0,
         };
@@ -643,32 +639,28 @@ struct Filling<'a> {
     shapes: &'a [Clump],
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
-    /// Whether bodies are added to those that take up space.
-    keeps: bool,
     random: Random,
     /// Number of places so far that walls took.
     blocked: u64,
 }
 
 impl Filling<'_> {
-    /// Makes bodies of the shapes of a mix, and calls a function with each.
+    /// Makes bodies on a grid, and calls a function with each; adds the space of those that `matter`.
     fn on_grid(
         &mut self,
-        mix: impl ExactSizeIterator<Item = usize>,
-        spacing: Option<f64>,
-        jitter: f64,
+        matters: &dyn Fn(&ModelBody) -> bool,
         act: &mut dyn FnMut(&ModelBody),
-    ) -> Result<(), FillError> {
-        let hulls: Vec<Aabb> = (0..self.shapes.len())
-            .map(|shape| self.hull(shape))
-            .collect();
-        let lattice = self.lattice(&hulls, spacing, jitter)?;
-        let mut sites = lattice.sites();
+    ) -> Result<GridFill, FillError> {
+        let mut grid = self.grid()?;
+        let Numbers { count, lattice, .. } = grid.numbers;
+        let count = count as usize;
+        let mut walk = Walk::new(grid.numbers, &grid.mix);
         let mut blocked = 0;
-        let count = mix.len();
-        for (placed, shape) in mix.enumerate() {
+        for placed in 0..count {
+            let shape = walk.choose();
             loop {
-                let Some(site) = sites.next() else {
+                let site = walk.number;
+                let Some(body) = walk.next(&grid.mix[shape]) else {
                     return Err(FillError::GridFull {
                         placed,
                         count,
@@ -677,42 +669,55 @@ impl Filling<'_> {
                         pitch: lattice.pitch,
                     });
                 };
-                let hull = &hulls[shape];
-                let low = (site - jitter).max(self.fill.min + hull.half_width());
-                let high = (site + jitter).min(self.fill.max - hull.half_width());
-                let mut candidate = self.candidate(shape);
-                candidate.move_by(self.random.within(low, high) - hull.center());
+                let candidate = Candidate::new(body, self.shapes);
                 if self.is_free(&candidate) {
-                    act(&self.settle(candidate));
+                    let body = walk.settle(body);
+                    grid.mix[shape].count += 1;
+                    if matters(&body) {
+                        self.occupied.take(&candidate);
+                    }
+                    act(&body);
                     break;
                 }
+                grid.leave_empty(site);
                 blocked += 1;
                 self.check_walls(placed, count)?;
             }
         }
-        Ok(())
+        Ok(grid)
     }
 
-    /// The lattice of sites for the centres of the hulls.
-    fn lattice(
-        &self,
-        hulls: &[Aabb],
-        spacing: Option<f64>,
-        jitter: f64,
-    ) -> Result<Lattice, FillError> {
+    /// The fill as numbers, as if nothing else were there.
+    fn grid(&self) -> Result<GridFill, FillError> {
+        let fill = self.fill;
+        let Placement::Grid { spacing, jitter } = fill.placement else {
+            unreachable!("the fill is on a grid");
+        };
         let mut bound: f64 = 0.0;
         let mut smallest = f64::INFINITY;
         let mut half_width = DVec3::ZERO;
-        for &(shape, _) in &self.fill.shapes {
+        let mut mix = Vec::with_capacity(fill.shapes.len());
+        for &(shape, weight) in &fill.shapes {
             let clump = &self.shapes[shape];
             bound = bound.max(bounding_radius(clump));
             let radii = clump.spheres.iter().map(|sphere| sphere.radius);
             smallest = radii.fold(smallest, f64::min);
-            let hull = &hulls[shape];
-            if self.lack(hull).0 > 0.0 {
-                return Err(self.too_small_for(shape, hull));
+            let hull = self.hull(shape);
+            if self.lack(&hull).0 > 0.0 {
+                return Err(self.too_small_for(shape, &hull));
             }
             half_width = half_width.max(hull.half_width());
+            mix.push(Mixed {
+                shape: shape as u64,
+                weight,
+                count: 0,
+                middle: hull.center(),
+                half_width: hull.half_width(),
+                orientation: match fill.orientation {
+                    Orientation::Random => DQuat::IDENTITY,
+                    Orientation::Fixed(world_from_shape) => world_from_shape * clump.principal_axes,
+                },
+            });
         }
         let least = 2.0 * smallest;
         let pitch = match spacing {
@@ -722,11 +727,24 @@ impl Filling<'_> {
             Some(spacing) => spacing,
             None => 2.0 * bound * (1.0 + GAP) + 2.0 * jitter,
         };
-        Ok(Lattice::new(
-            self.fill.min + half_width,
-            self.fill.max - half_width,
-            pitch,
-        ))
+        let numbers = Numbers {
+            count: fill.count as u64,
+            seed: fill.seed,
+            group: fill.group as u64,
+            turned: u64::from(fill.orientation == Orientation::Random),
+            lattice: Lattice::new(fill.min + half_width, fill.max - half_width, pitch),
+            jitter,
+            min: fill.min,
+            max: fill.max,
+            velocity: fill.velocity.into(),
+            angular_velocity: fill.angular_velocity.into(),
+            quantities: fill.quantities.array(),
+        };
+        Ok(GridFill {
+            numbers,
+            mix,
+            empty: Vec::new(),
+        })
     }
 
     /// The hull of a body on the grid: a box from its centre of mass on, which must be within the region.
@@ -841,9 +859,7 @@ impl Filling<'_> {
 
     /// Adds the candidate's space, and gives it velocities, group and quantities.
     fn settle(&mut self, candidate: Candidate) -> ModelBody {
-        if self.keeps {
-            self.occupied.take(&candidate);
-        }
+        self.occupied.take(&candidate);
         let (slowest, fastest) = self.fill.velocity;
         let (least_spin, most_spin) = self.fill.angular_velocity;
         ModelBody {
@@ -891,44 +907,6 @@ impl Aabb {
     }
 }
 
-/// A cubic lattice of sites.
-#[derive(Clone, Debug)]
-struct Lattice {
-    first: DVec3,
-    pitch: f64,
-    /// Number of sites along x, y and z.
-    counts: [u64; 3],
-}
-
-impl Lattice {
-    /// A lattice with as many sites as fit between two corners, centred in x and z, and from the bottom on in y.
-    fn new(low: DVec3, high: DVec3, pitch: f64) -> Self {
-        // A region cut to fit must not lose its last layer to round-off.
-        let steps = ((high - low) / pitch + TOUCH).floor().max(DVec3::ZERO);
-        let rest = 0.5 * (high - low - steps * pitch);
-        Self {
-            first: low + DVec3::new(rest.x, 0.0, rest.z),
-            pitch,
-            counts: steps
-                .to_array()
-                .map(|steps| (steps as u64).saturating_add(1)),
-        }
-    }
-
-    /// The sites in the order x fastest, then z, then y.
-    fn sites(&self) -> impl Iterator<Item = DVec3> + use<> {
-        let Self {
-            first,
-            pitch,
-            counts: [nx, ny, nz],
-        } = *self;
-        let layer = move |y| (0..nz).flat_map(move |z| (0..nx).map(move |x| [x, y, z]));
-        (0..ny)
-            .flat_map(layer)
-            .map(move |site| first + pitch * DVec3::from(site.map(|i| i as f64)))
-    }
-}
-
 /// Volume of the union of a clump's spheres, m³.
 pub(crate) fn volume(clump: &Clump) -> f64 {
     union_of_spheres(&clump.spheres, 1.0).mass
@@ -940,13 +918,20 @@ fn sphere_volume(clump: &Clump) -> f64 {
 }
 
 /// Random numbers that are the same on every machine: ChaCha with 8 rounds, and no function beyond the square root.
-struct Random(ChaCha8Rng);
+pub(super) struct Random(ChaCha8Rng);
 
 impl Random {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// [`Random::new`], after so many calls of [`Random::unit`].
+    pub fn after(seed: u64, count: u64) -> Self {
+        let mut random = Self::new(seed);
+        random.0.set_word_pos(2 * u128::from(count));
+        random
     }
 
     /// One of many independent streams of random numbers: the stream for one attempt at one body.
@@ -961,12 +946,19 @@ impl Random {
     }
 
     /// A uniform number in [0, 1), from the top 53 bits of a word.
-    fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// Chooses one of several, given the sums of the weights up to each.
+    pub fn choose(&mut self, sums: &[f64]) -> usize {
+        let last = sums.len() - 1;
+        let target = sums[last] * self.unit();
+        sums.iter().position(|sum| target < *sum).unwrap_or(last)
+    }
+
     /// A uniform point in a box.
-    fn within(&mut self, low: DVec3, high: DVec3) -> DVec3 {
+    pub fn within(&mut self, low: DVec3, high: DVec3) -> DVec3 {
         let unit = DVec3::new(self.unit(), self.unit(), self.unit());
         low + (high - low) * unit
     }
@@ -983,7 +975,7 @@ impl Random {
     }
 
     /// A uniform rotation, from two points in a disc (Marsaglia 1972).
-    fn rotation(&mut self) -> DQuat {
+    pub fn rotation(&mut self) -> DQuat {
         let (x, y, near) = self.in_disc();
         let (z, w, far) = self.in_disc();
         let scale = ((1.0 - near) / far).sqrt();
@@ -1064,27 +1056,57 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_are_apart_are_made_without_the_others() {
+    fn bodies_of_a_grid_are_made_again_without_what_took_their_sites() {
         let shapes = mixed();
-        for (spacing, jitter) in [(None, 0.0), (None, 0.02), (Some(0.31), 0.01)] {
+        let walls = [plane(DVec3::Y * 0.2, DVec3::Y)];
+        let others = [body(1, DVec3::new(0.3, 0.6, 0.3)), body(2, DVec3::Y * 0.9)];
+        let turned = Orientation::Fixed(DQuat::from_xyzw(0.0, 0.0, 0.5f64.sqrt(), 0.5f64.sqrt()));
+        for (spacing, jitter, orientation) in [
+            (None, 0.0, Orientation::Random),
+            (None, 0.02, turned),
+            (Some(0.31), 0.01, Orientation::Random),
+            (Some(0.15), 0.03, Orientation::Random),
+        ] {
             let fill = Fill {
                 velocity: (DVec3::NEG_ONE, DVec3::ONE),
+                orientation,
+                group: 3,
                 ..fill(60, Placement::Grid { spacing, jitter })
             };
-            assert!(fill.is_apart(&shapes));
-            let walls = [plane(DVec3::Y * 0.2, DVec3::Y)];
-            let placed = fill.place(&shapes, &mut Occupied::new(&shapes), &walls);
-            let mut bodies = Vec::new();
-            let made = fill.place_apart(&shapes, &walls, &mut |body| bodies.push(*body));
-            made.unwrap();
-            assert_eq!(bodies, placed.unwrap(), "{spacing:?}");
+            let mut occupied = Occupied::new(&shapes);
+            for body in &others {
+                occupied.insert(body, &shapes);
+            }
+            let mut placed = Vec::new();
+            let act = &mut |body: &ModelBody| placed.push(*body);
+            let grid = fill.place_on_grid(&shapes, &mut occupied, &walls, &|_| true, act);
+            let grid = grid.unwrap();
+            assert_eq!(placed.len(), 60, "{spacing:?}");
+            let empty: u64 = grid.empty.iter().map(|[start, end]| end - start).sum();
+            assert!(empty > 3, "{spacing:?}: {:?}", grid.empty);
+            let mut made = Vec::new();
+            grid.each(&mut |body| made.push(*body));
+            assert_eq!(made, placed, "{spacing:?}");
+            for own in &grid.mix {
+                let count = placed.iter().filter(|body| body.shape as u64 == own.shape);
+                assert_eq!(count.count() as u64, own.count);
+            }
         }
-        let near = Placement::Grid {
-            spacing: Some(0.2),
-            jitter: 0.0,
-        };
-        assert!(!fill(60, near).is_apart(&shapes));
+    }
+
+    #[test]
+    fn fills_that_need_not_remember_bodies_are_known() {
+        let shapes = mixed();
+        let grid = |spacing, jitter| fill(60, Placement::Grid { spacing, jitter });
+        assert!(grid(None, 0.02).is_apart(&shapes));
+        assert!(grid(Some(0.31), 0.01).is_apart(&shapes));
+        assert!(!grid(Some(0.2), 0.0).is_apart(&shapes));
         assert!(!fill(60, Placement::Random).is_apart(&shapes));
+        let at = |x: f64| grid(None, 0.0).may_meet(&body(0, DVec3::X * x), &shapes);
+        assert_eq!(
+            [-1.06, -1.05, 0.0, 0.85, 0.86].map(at),
+            [false, true, true, true, false]
+        );
     }
 
     #[test]

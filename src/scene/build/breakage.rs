@@ -6,9 +6,9 @@ use super::super::error::{Problem, rounded};
 use super::super::format::SceneFile;
 use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
-use crate::model::ModelBody;
 use crate::model::clump::{Clump, Fragments, fragments};
 use crate::model::flow::Breakage;
+use crate::model::{Bodies, ModelBody};
 
 impl Check {
     /// Checks the rules by which bodies burst.
@@ -134,24 +134,22 @@ pub(super) fn breakage(
 }
 
 /// A body of each shape that fragments have, as it may come to fly: what stiffness and time step must be fit for.
-pub(super) fn flying<'a>(
-    breakage: &'a [Breakage],
-    bodies: &'a [ModelBody],
-) -> impl Iterator<Item = ModelBody> + 'a {
-    breakage.iter().flat_map(move |rule| {
-        let own = bodies.iter().filter(|body| body.shape == rule.shape);
-        let velocities = own.map(|body| body.velocity);
-        let fastest = velocities.fold(DVec3::ZERO, |fastest, velocity| {
-            match velocity.length_squared() > fastest.length_squared() {
-                true => velocity,
-                false => fastest,
+pub(super) fn flying(breakage: &[Breakage], bodies: &Bodies) -> Vec<ModelBody> {
+    let mut all = Vec::new();
+    for rule in breakage {
+        let mut fastest = DVec3::ZERO;
+        bodies.visit(|body| {
+            let is_faster = body.velocity.length_squared() > fastest.length_squared();
+            if body.shape == rule.shape && is_faster {
+                fastest = body.velocity;
             }
         });
         let velocity = fastest + rule.speed * fastest.normalize_or(DVec3::X);
-        rule.fragments.clone().map(move |shape| ModelBody {
+        all.extend(rule.fragments.clone().map(|shape| ModelBody {
             shape,
             velocity,
             ..ModelBody::default()
-        })
-    })
+        }));
+    }
+    all
 }

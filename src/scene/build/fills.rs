@@ -6,17 +6,16 @@ use glam::DVec3;
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, Table};
-use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
-use super::heat;
+use super::overlaps::Kept;
+use super::{DEEP_OVERLAP, MAX_SPHERES};
+use crate::model::bodies::Piece;
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied, Wanted, volume};
-use crate::model::packing::overlap::World;
-use crate::model::shared::Make;
-use crate::model::wall::Probe;
-use crate::model::{ModelBody, Shared};
+use crate::model::packing::overlap::{self, World};
+use crate::model::{Bodies, ModelBody};
 use crate::simulation::memory;
 
 impl Check {
@@ -37,6 +36,7 @@ impl Check {
         let spheres_of = |shape: usize| counts[shape];
         let listed = file.bodies.iter().filter_map(|body| names.get(&body.shape));
         let mut total: f64 = listed.map(spheres_of).sum();
+        let mut kept = total;
         let scene = format!("a scene of at most {MAX_SPHERES} spheres");
         if total > MAX_SPHERES as f64 {
             let found = format!("bodies of {} spheres", rounded(total));
@@ -92,6 +92,9 @@ impl Check {
             };
             let spheres = count * spheres.max(1.0);
             total += spheres;
+            if !(fill.placement == Placement::Grid && may_be_made(file)) {
+                kept += spheres;
+            }
             let count = match fill.count {
                 Some(count) => count.to_string(),
                 None => rounded(count.round()),
@@ -105,15 +108,14 @@ impl Check {
                     format!("{count} bodies of {} spheres", rounded(spheres)),
                     &scene,
                 );
-            } else if total > memory::FEW as f64 && total * memory::PREPARED as f64 > memory as f64
-            {
+            } else if kept > memory::FEW as f64 && kept * memory::PREPARED as f64 > memory as f64 {
                 self.problems.push(
                     Problem::new(
                         path_of_count,
                         format!(
                             "{count} bodies, which bring the scene to {} spheres and take {} to place",
                             rounded(total),
-                            gigabytes((total * memory::PREPARED as f64) as u64)
+                            gigabytes((kept * memory::PREPARED as f64) as u64)
                         ),
                         format!(
                             "at most the memory that this machine has left, {}",
@@ -285,117 +287,167 @@ impl Check {
         fits.then(|| (vector(&region.min), vector(&region.max)))
     }
 
-    /// Adds the bodies of the fills, and sets the number of those of which as many were wanted as fit.
+    /// Adds the bodies of the fills, and sets the number of those of which as many were wanted as fit. All bodies are then as far apart as
+    /// the scene wants it; those that are `kept` need not be.
     pub(super) fn place(
         &mut self,
-        mut bodies: Vec<ModelBody>,
+        file: &SceneFile,
+        bodies: Vec<ModelBody>,
         fills: &mut [fill::Fill],
         world: World,
-    ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        if fills.is_empty() {
-            return Ok(bodies);
+        kept: &Kept,
+    ) -> Result<Bodies, Vec<Problem>> {
+        if are_made(file, fills, world) {
+            let placed = self.place_some(bodies.clone(), fills, world, true)?;
+            let listed = placed.pieces.iter().filter_map(|piece| match piece {
+                Piece::List(list) => Some(&list[..]),
+                Piece::Fill(_) => None,
+            });
+            // Bodies of a fill keep away from all that were there before.
+            let mut deep =
+                overlap::overlaps(&listed.collect::<Vec<_>>().concat(), world, DEEP_OVERLAP);
+            deep.retain(|overlap| !kept.has(overlap));
+            if deep.is_empty() {
+                self.notes.extend(placed.notes);
+                return Ok(Bodies::made(placed.pieces));
+            }
         }
+        let placed = self.place_some(bodies, fills, world, false)?;
+        self.notes.extend(placed.notes);
+        let bodies = placed.pieces.into_iter().flat_map(|piece| match piece {
+            Piece::List(list) => list,
+            Piece::Fill(_) => unreachable!("all bodies are listed"),
+        });
+        let bodies = self.initial_overlap(file, bodies.collect(), fills, world, kept)?;
+        Ok(bodies.into())
+    }
+
+    /// Adds the bodies of the fills; those of fills on a grid stay numbers, if `made`.
+    fn place_some(
+        &self,
+        bodies: Vec<ModelBody>,
+        fills: &mut [fill::Fill],
+        world: World,
+        made: bool,
+    ) -> Result<PlacedFills, Vec<Problem>> {
         let shapes = world.shapes;
         let mut occupied = Occupied::new(shapes);
-        for body in &bodies {
-            occupied.insert(body, shapes);
+        if !fills.is_empty() {
+            bodies.iter().for_each(|body| occupied.insert(body, shapes));
         }
-        for (index, fill) in fills.iter_mut().enumerate() {
-            let placed = match fill.placement {
-                fill::Placement::Packed => fill.pack(&bodies, world).inspect(|placed| {
-                    placed.iter().for_each(|body| occupied.insert(body, shapes));
-                }),
-                _ => fill.place(shapes, &mut occupied, world.walls),
-            };
-            let placed = placed.map_err(|error| vec![unplaced(index, &error)])?;
+        let mut list = bodies;
+        let mut placed = PlacedFills::default();
+        for index in 0..fills.len() {
+            let fill = &fills[index];
+            let mut counted = Counted::new(shapes, fill.wanted.is_some());
+            let unplaced = |error| vec![unplaced(index, &error)];
+            if made && matches!(fill.placement, fill::Placement::Grid { .. }) {
+                let apart = fill.is_apart(shapes);
+                let later = &fills[index + 1..];
+                let matters = |body: &ModelBody| {
+                    !apart || later.iter().any(|later| later.may_meet(body, shapes))
+                };
+                let count = &mut |body: &ModelBody| counted.add(body);
+                let grid = fill.place_on_grid(shapes, &mut occupied, world.walls, &matters, count);
+                placed.pieces.push(Piece::List(std::mem::take(&mut list)));
+                placed.pieces.push(Piece::Fill(grid.map_err(unplaced)?));
+            } else {
+                let own = match fill.placement {
+                    fill::Placement::Packed => fill.pack(&list, world).inspect(|own| {
+                        own.iter().for_each(|body| occupied.insert(body, shapes));
+                    }),
+                    _ => fill.place(shapes, &mut occupied, world.walls),
+                };
+                let own = own.map_err(unplaced)?;
+                own.iter().for_each(|body| counted.add(body));
+                list.extend(own);
+            }
             if let Some(wanted) = fill.wanted {
-                fill.count = placed.len();
-                let solid: f64 = placed.iter().map(|body| volume(&shapes[body.shape])).sum();
-                let mass: f64 = placed.iter().map(|body| shapes[body.shape].mass).sum();
                 let of_room = match wanted {
                     Wanted::Mass(_) => String::new(),
                     _ => format!(
                         ", {} % of the room in the region",
-                        rounded(100.0 * solid / fill.room(world.walls))
+                        rounded(100.0 * counted.solid / fill.room(world.walls))
                     ),
                 };
-                self.notes.push(format!(
+                placed.notes.push(format!(
                     "fills[{index}]: {} bodies of {} kg together{of_room}",
-                    placed.len(),
-                    rounded(mass)
+                    counted.count,
+                    rounded(counted.mass)
                 ));
+                fills[index].count = counted.count;
             }
-            bodies.extend(placed);
         }
-        Ok(bodies)
+        placed.pieces.push(Piece::List(list));
+        Ok(placed)
     }
 }
 
-/// Bodies of a scene from which on they are not kept, but made whenever they are wanted.
+/// Bodies of a scene, fills among them, and what is to be said of these.
+#[derive(Default)]
+struct PlacedFills {
+    pieces: Vec<Piece>,
+    notes: Vec<String>,
+}
+
+/// Bodies of a fill, counted and added up.
+struct Counted<'a> {
+    shapes: &'a [Clump],
+    /// Volume of a body of each shape, m³; not a number where it is not known yet.
+    volumes: Vec<f64>,
+    count: usize,
+    solid: f64,
+    mass: f64,
+}
+
+impl Counted<'_> {
+    fn new(shapes: &[Clump], adds: bool) -> Counted<'_> {
+        Counted {
+            shapes,
+            volumes: vec![f64::NAN; if adds { shapes.len() } else { 0 }],
+            count: 0,
+            solid: 0.0,
+            mass: 0.0,
+        }
+    }
+
+    fn add(&mut self, body: &ModelBody) {
+        self.count += 1;
+        if let Some(own) = self.volumes.get_mut(body.shape) {
+            if own.is_nan() {
+                *own = volume(&self.shapes[body.shape]);
+            }
+            self.solid += *own;
+            self.mass += self.shapes[body.shape].mass;
+        }
+    }
+}
+
+/// Bodies of fills on a grid from which on they are not kept, but made whenever they are wanted.
 const MANY: usize = 100_000;
 
-/// A fill whose bodies are made when they are wanted.
-struct Made {
-    fill: fill::Fill,
-    shapes: Vec<Clump>,
-    walls: Vec<Probe>,
-    /// The first of each shape.
-    kinds: Vec<ModelBody>,
+/// Whether nobody has to know all bodies of a scene at once, so those of fills on a grid may be made when they are wanted.
+fn may_be_made(file: &SceneFile) -> bool {
+    let packed = |fill: &format::Fill| fill.placement == Placement::Packed;
+    // Fills do not look at images of bodies in a periodic box: whether these overlap is found out afterwards.
+    let alone = file.bodies.is_empty() && file.start.is_none() && file.fills.len() == 1;
+    file.bonds.is_empty() && !file.fills.iter().any(packed) && (file.domain.is_none() || alone)
 }
 
-impl Make<ModelBody> for Made {
-    fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
-        let placed = self.fill.place_apart(&self.shapes, &self.walls, act);
-        placed.expect("all had places when the scene was checked");
-    }
-
-    fn kinds(&self) -> &[ModelBody] {
-        &self.kinds
-    }
-}
-
-/// Whether the bodies of a scene follow from one fill alone, and nothing that the scene has leads to any single one of them: many of
-/// them take no memory then.
-pub(super) fn are_made(
-    file: &SceneFile,
-    others: &[ModelBody],
-    fills: &[fill::Fill],
-    shapes: &[Clump],
-) -> bool {
-    let [fill] = fills else {
-        return false;
-    };
-    let plain = file.domain.is_none()
-        && file.springs.is_empty()
-        && file.forces.is_empty()
-        && file.bonds.is_empty()
-        && file.explosions.is_empty()
-        && file.breakage.is_empty()
-        && !heat::is_on(file);
-    let many = fill.count >= MANY && fill.wanted.is_none();
-    others.is_empty() && plain && many && fill.is_apart(shapes)
-}
-
-/// The bodies of such a scene: they are apart from each other and from walls.
-pub(super) fn made(
-    fill: &fill::Fill,
-    shapes: &[Clump],
-    walls: &[Probe],
-) -> Result<Shared<ModelBody>, Vec<Problem>> {
-    let mut kinds: Vec<ModelBody> = Vec::new();
-    let placed = fill.place_apart(shapes, walls, &mut |body| {
-        if !kinds.iter().any(|own| own.shape == body.shape) {
-            kinds.push(*body);
-        }
+/// Whether the bodies of fills on a grid are made when they are wanted: there are many of them, and none of them overlaps an image of
+/// another one.
+fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World) -> bool {
+    let on_grid = |fill: &&fill::Fill| matches!(fill.placement, fill::Placement::Grid { .. });
+    let count: usize = fills.iter().filter(on_grid).map(|fill| fill.count).sum();
+    let overlaps_no_image = world.domain.is_none_or(|domain| {
+        let period = domain.period();
+        let spans = |fill: &fill::Fill| {
+            let wider = (fill.max - fill.min).cmpgt(period);
+            (period.cmpgt(DVec3::ZERO) & wider).any()
+        };
+        !fills.iter().any(spans)
     });
-    placed.map_err(|error| vec![unplaced(0, &error)])?;
-    let made = Made {
-        fill: fill.clone(),
-        shapes: shapes.to_vec(),
-        walls: walls.to_vec(),
-        kinds,
-    };
-    Ok(Shared::made(fill.count, made))
+    count >= MANY && may_be_made(file) && overlaps_no_image
 }
 
 fn unplaced(index: usize, error: &FillError) -> Problem {

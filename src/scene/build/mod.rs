@@ -153,9 +153,6 @@ pub(super) fn build(
         .filter(|placed| (open || placed.bodies.len() == count) && placed.bodies.iter().all(fits));
     let bodies = match placed {
         Some(placed) => placed.bodies.clone(),
-        None if fills::are_made(file, &bodies, &fills, &shapes) => {
-            fills::made(&fills[0], &shapes, &wall_probes)?
-        }
         None => {
             let world = World {
                 shapes: &shapes,
@@ -163,21 +160,15 @@ pub(super) fn build(
                 walls: &wall_probes,
                 domain: domain.as_ref(),
             };
-            let bodies = check.place(bodies, &mut fills, world)?;
             let kept = Kept {
                 bodies: started_bodies,
                 walls: &started.kept_walls,
             };
-            check
-                .initial_overlap(file, bodies, &fills, world, &kept)?
-                .into()
+            check.place(file, bodies, &mut fills, world, &kept)?
         }
     };
-    // Nobody below looks at single bodies of a scene whose bodies are made when they are wanted.
-    let listed: &[ModelBody] = match bodies.is_listed() {
-        true => &bodies,
-        false => &[],
-    };
+    // Nobody below looks at single bodies of a fill that are made when they are wanted.
+    let listed = bodies.listed();
     let springs = check.springs(file, &named, listed, &shapes);
     let applied = check.applied(file, &named, listed, &shapes);
     let bonds = check.bonds(&bond_laws, listed, &shapes, domain.as_ref());
@@ -203,7 +194,7 @@ pub(super) fn build(
     let names: Vec<String> = file.materials.names().map(String::from).collect();
     let later: Vec<ModelBody> = flow::newcomers(&inlets, gravity)
         .chain(explosions::flying(&explosions, listed))
-        .chain(breakage::flying(&breakage, listed))
+        .chain(breakage::flying(&breakage, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
     let moving: contact::Each = &|act| {
@@ -283,7 +274,11 @@ pub(super) fn build(
             rounded(steps / 1e4 / 86_400.0)
         ));
     }
-    let all = || listed.iter().chain(&later).copied().collect();
+    let all = || {
+        let mut all = later.clone();
+        bodies.visit_kinds(|body| all.push(*body));
+        all
+    };
     let heat = check.heat_of(file, &shapes, all, seconds);
     let every = check.look_every(file, seconds);
     if !check.problems.is_empty() {

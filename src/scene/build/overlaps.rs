@@ -18,7 +18,7 @@ pub(super) struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    fn has(&self, overlap: &Overlap) -> bool {
+    pub fn has(&self, overlap: &Overlap) -> bool {
         overlap.body < self.bodies
             && match overlap.partner {
                 Partner::Body(other) => other < self.bodies,

@@ -5,14 +5,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use bytemuck::{Pod, bytes_of, pod_read_unaligned};
-use glam::{DVec3, Vec4};
+use glam::{DVec3, IVec3, UVec3, Vec4};
 
 use super::Ranks;
 use super::blocks::{Blocks, Place};
 use super::bytes::{Reader, Writer};
 use super::post::{Counts, Post};
 use crate::math::grid::FRACTION;
-use crate::model::Model;
 use crate::state::State;
 use crate::state::layout::{
     Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, GHOST, GROUP_SHIFT,
@@ -23,7 +22,7 @@ use crate::step::cpu::{Border, Decomposition};
 use crate::step::wall_load::Digits;
 
 /// Cost of a sphere in a step; an entry of its neighbour list costs one.
-const SPHERE_COST: u64 = 4;
+pub(super) const SPHERE_COST: u64 = 4;
 
 /// The largest cost of a rank over the mean beyond which space is cut anew.
 const MOST_IMBALANCE: f64 = 1.1;
@@ -35,17 +34,12 @@ const OTHER_COST: f64 = 0.1;
 
 /// The weight of the cost of a body on a rank that is as fast as all others: that of one that is slower or faster is a whole number,
 /// too.
-const WEIGHT: f64 = 64.0;
+pub(super) const WEIGHT: f64 = 64.0;
 
 /// Weight, in the pace of a rank, of that since the lists were built last, and the largest factor by which it may be
 /// off the mean: times vary from one to the next without a reason.
 const NEW_PACE: f64 = 0.25;
 const MOST_PACE: f64 = 4.0;
-
-/// Bodies that rank 0 gives out at a time at most, for what is on its way takes memory there; and how many times there are at least, so
-/// few bodies go the way of many.
-const GIVEN: usize = 1 << 16;
-const TIMES: usize = 8;
 
 /// Most times in a row that lists are built without looking for new owners and ghosts: then the cut may be out of date.
 const MOST_STAYS: u32 = 8;
@@ -79,7 +73,8 @@ pub(super) struct Edges {
     pub pulled: u32,
     /// The other body of each end of a bond that the part has, by its index in the whole scene.
     bonded: Vec<u32>,
-    blocks: Option<Blocks>,
+    /// The blocks into which space has been cut.
+    pub blocks: Option<Blocks>,
     /// Time that a unit of cost takes here, over the mean of all ranks.
     pace: f64,
     /// Time in which this rank had computed, and the steps, when the lists were built last.
@@ -101,14 +96,14 @@ pub(super) struct Edges {
 
 /// Bodies that have come from other ranks, with all that they carry: side by side, for there may be very many.
 #[derive(Default)]
-struct Come {
-    bodies: Vec<(Entry, Body)>,
+pub(super) struct Come {
+    pub bodies: Vec<(Entry, Body)>,
     /// One a body, or none if nothing acts on bodies, and so on.
-    forces: Vec<BodyForce>,
-    heat: Vec<BodyHeat>,
+    pub forces: Vec<BodyForce>,
+    pub heat: Vec<BodyHeat>,
     sums: Vec<BodyBonds>,
     /// The ends of bonds at them, with the indices of the whole scene.
-    bonds: Vec<Bond>,
+    pub bonds: Vec<Bond>,
     /// Of their spheres, and where those of each body end.
     loads: Vec<SphereLoad>,
     ends: Vec<usize>,
@@ -120,6 +115,13 @@ struct Come {
 }
 
 impl Come {
+    /// Adds the bodies of a message to a part.
+    pub fn read_all(&mut self, part: &State, message: &mut Reader) {
+        while !message.is_empty() {
+            self.read(part, message);
+        }
+    }
+
     /// Adds a body of a message to a part.
     fn read(&mut self, part: &State, message: &mut Reader) {
         let entry = Entry {
@@ -315,14 +317,12 @@ impl Edges {
     }
 
     /// Returns the place of a body.
-    fn place(body: &Body) -> Place {
-        std::array::from_fn(|axis| {
-            (i64::from(body.cell[axis]) << 32) | i64::from(body.offset[axis])
-        })
+    pub fn place(cell: IVec3, offset: UVec3) -> Place {
+        std::array::from_fn(|axis| (i64::from(cell[axis]) << 32) | i64::from(offset[axis]))
     }
 
     /// Returns the places of some bodies, and the cost of a step of each.
-    fn places_and_costs<'a>(
+    pub fn places_and_costs<'a>(
         state: &State,
         bodies: impl Iterator<Item = &'a Body>,
     ) -> (Vec<Place>, Vec<u64>) {
@@ -331,7 +331,7 @@ impl Edges {
             let spheres = state.spheres_of(body);
             let entries = starts[spheres.end] - starts[spheres.start];
             let cost = SPHERE_COST * spheres.len() as u64 + u64::from(entries);
-            (Edges::place(body), cost)
+            (Edges::place(body.cell, body.offset), cost)
         };
         bodies.map(of).unzip()
     }
@@ -360,7 +360,7 @@ impl Edges {
     }
 
     /// Cuts space, where bodies are at these places with these costs, which have this sum over all ranks.
-    fn cut(&mut self, state: &State, places: &[Place], costs: &[u64], sum: i64) {
+    pub fn cut(&mut self, state: &State, places: &[Place], costs: &[u64], sum: i64) {
         let sides = state.params.cell_size.as_dvec3().to_array();
         let cut = |ranks: &dyn Ranks| Blocks::new(ranks, places, costs, sides);
         self.blocks = Some(self.post.timed(cut));
@@ -368,77 +368,12 @@ impl Edges {
         self.cut_cost = sum;
     }
 
-    /// Cuts space, and gives each rank the bodies in its block, which rank 0 has from an `origin`.
-    pub fn give_out(&mut self, part: &mut State, origin: Option<&Origin>) {
-        let count = self.post.count();
-        let mut rounds = [origin.map_or(0, Origin::rounds) as i64];
-        self.post.maximum(&mut rounds);
-        let rounds = rounds[0] as usize;
-
-        // Each rank gets a share of the places, whatever they are, so that none has all.
-        let (mut places, mut costs) = (Vec::new(), Vec::new());
-        let mut round = 0;
-        in_rounds(
-            &mut self.post,
-            rounds,
-            origin,
-            |state, bodies, _| {
-                let mut messages = vec![Writer::default(); count];
-                let (places, costs) = Edges::places_and_costs(state, state.bodies[bodies].iter());
-                messages[round % count].put_all(&places);
-                messages[round % count].put_all(&costs);
-                round += 1;
-                messages
-            },
-            |message| {
-                places.extend(message.take_all::<Place>());
-                costs.extend(message.take_all::<u64>());
-            },
-        );
-        costs.iter_mut().for_each(|cost| *cost *= WEIGHT as u64);
-        let mut sum = [costs.iter().sum::<u64>() as i64];
-        self.post.sum(&mut sum);
-        self.cut(part, &places, &costs, sum[0]);
-        drop((places, costs));
-
-        let mut given = Come::default();
-        let blocks = self.blocks.as_ref().expect("space has been cut");
-        in_rounds(
-            &mut self.post,
-            rounds,
-            origin,
-            |state, bodies, before| {
-                let mut messages = vec![Writer::default(); count];
-                let bonds = origin.map_or(&[][..], Origin::bonds);
-                for index in bodies {
-                    let body = &state.bodies[index];
-                    let message = &mut messages[blocks.owner(&Edges::place(body))];
-                    let entry = Entry {
-                        body: index as u32 + before[0],
-                        first_sphere: body.first_sphere + before[1],
-                        ghost: false,
-                    };
-                    write_moved(state, index, entry, bonds, message, |sphere| sphere);
-                }
-                messages
-            },
-            |message| given.read(part, message),
-        );
-        self.gather(part, Vec::new(), given);
-        self.swap_heat(part);
-        // That is not part of the steps.
-        self.post.counts.communication = Duration::ZERO;
-    }
-
     /// Sends bodies that move to other ranks, and takes those that come.
     fn exchange_moved(&mut self, state: &State, messages: Vec<Writer>) -> Come {
         let messages = messages.into_iter().map(|message| message.0).collect();
         let mut come = Come::default();
         for message in self.post.all_to_all(messages) {
-            let mut message = Reader(&message);
-            while !message.is_empty() {
-                come.read(state, &mut message);
-            }
+            come.read_all(state, &mut Reader(&message));
         }
         come
     }
@@ -586,7 +521,7 @@ impl Edges {
     }
 
     /// Makes the part of its own bodies, some of which have been there before, and of the ghosts that it needs.
-    fn gather(&mut self, state: &mut State, staying: Vec<usize>, come: Come) {
+    pub fn gather(&mut self, state: &mut State, staying: Vec<usize>, come: Come) {
         // For both what was and what will be there is no room in the memory that a part takes.
         let spheres = state.spheres.len();
         state.free_search();
@@ -952,7 +887,7 @@ impl Edges {
     }
 
     /// Sends the temperatures of own bodies, and takes those of ghosts.
-    fn swap_heat(&mut self, state: &mut State) {
+    pub fn swap_heat(&mut self, state: &mut State) {
         if state.params.heat == 1 {
             let mut own = std::mem::take(&mut state.body_heat);
             let mut rows = Vec::new();
@@ -1001,84 +936,6 @@ impl Border for Edges {
     }
 }
 
-/// Source of the bodies that rank 0 gives out.
-pub(super) enum Origin<'a> {
-    /// A state that has all of them.
-    State(&'a State),
-    /// A model, which makes them, a state that has all but them, and the empty one from which it was made.
-    Model {
-        model: &'a Model,
-        state: &'a State,
-        empty: &'a State,
-    },
-}
-
-impl Origin<'_> {
-    /// The ends of all bonds.
-    fn bonds(&self) -> &[Bond] {
-        match self {
-            Origin::State(state) | Origin::Model { state, .. } => &state.bonds,
-        }
-    }
-
-    /// Bodies that [`Origin::for_each`] takes at a time.
-    fn size(&self) -> usize {
-        let (Origin::State(state) | Origin::Model { state, .. }) = self;
-        let count = state.params.body_count as usize;
-        count.div_ceil(TIMES).clamp(1, GIVEN)
-    }
-
-    /// Number of times that [`Origin::for_each`] calls a function.
-    fn rounds(&self) -> usize {
-        let (Origin::State(state) | Origin::Model { state, .. }) = self;
-        (state.params.body_count as usize).div_ceil(self.size())
-    }
-
-    /// Calls a function with some bodies of a state at a time, and how many bodies and spheres come before that state.
-    fn for_each(&self, mut act: impl FnMut(&State, Range<usize>, [u32; 2])) {
-        let size = self.size();
-        match self {
-            Origin::State(state) => {
-                let count = state.bodies.len();
-                for first in (0..count).step_by(size) {
-                    act(state, first..count.min(first + size), [0; 2]);
-                }
-            }
-            Origin::Model { model, empty, .. } => {
-                State::for_each_part(model, empty, size, |part, before| {
-                    act(part, 0..part.bodies.len(), before);
-                });
-            }
-        }
-    }
-}
-
-/// Has rank 0 `send` a message to each rank about some bodies of its origin at a time, and each `receive` its own until there is
-/// nothing left of it.
-fn in_rounds(
-    post: &mut Post,
-    rounds: usize,
-    origin: Option<&Origin>,
-    mut send: impl FnMut(&State, Range<usize>, [u32; 2]) -> Vec<Writer>,
-    mut receive: impl FnMut(&mut Reader),
-) {
-    let nothing = vec![Writer::default(); post.count()];
-    let mut pass_on = |messages: Vec<Writer>| {
-        let messages = messages.into_iter().map(|message| message.0).collect();
-        let all = post.timed(|ranks| ranks.all_to_all(messages));
-        let mut message = Reader(&all[0]);
-        while !message.is_empty() {
-            receive(&mut message);
-        }
-    };
-    match origin {
-        Some(origin) => origin.for_each(|state, bodies, before| {
-            pass_on(send(state, bodies, before));
-        }),
-        None => (0..rounds).for_each(|_| pass_on(nothing.clone())),
-    }
-}
-
 /// The pace of a rank that had one `before`, after it and all ranks have computed for a time at a cost.
 fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
     if own.iter().chain(&all).any(|number| *number <= 0) {
@@ -1113,7 +970,7 @@ impl Source {
 
 /// Writes all that a body carries: `whole` gives the index of a sphere in the whole scene, and `bonds` are ends of bonds as they are
 /// there.
-fn write_moved(
+pub(super) fn write_moved(
     state: &State,
     index: usize,
     entry: Entry,

@@ -37,8 +37,9 @@
 //! spheres, and who they are, but no more of them. Who sums something up reads the state part by part, and has no more than a part at
 //! a time ([`Engine::read_part`]); who needs all of it at once reads it into the copy.
 //!
-//! Bodies at the start are made from the model some at a time, and go to the ranks at once. Only where a state is the start, such as
-//! that of a checkpoint, the copy is the state until the first step, and the ranks have no bodies until then.
+//! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of fills on a grid that are in its block, and gets
+//! others from rank 0. Only where a state is the start, such as that of a checkpoint, the copy is the state until the first step, and
+//! the ranks have no bodies until then.
 
 mod blocks;
 mod bytes;
@@ -49,6 +50,7 @@ mod part;
 mod post;
 mod ranks;
 mod scribe;
+mod start;
 
 pub use engine::{Wanted, WantedGpu};
 pub use ranks::Ranks;
@@ -57,9 +59,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Reader, Writer};
-use edges::Origin;
 use engine::RankEngine;
 use part::{Command, LISTS, Lists, Part, SPREAD};
+use start::{Listed, Recipe};
 
 use crate::model::Model;
 use crate::model::error::{Error, Result};
@@ -122,13 +124,9 @@ impl ClusterEngine {
             engine.begin(&state)?;
             return Ok((engine, state));
         }
-        let (state, empty) = State::without_elements(model);
+        let state = State::without_elements(model);
         engine.begin(&state)?;
-        engine.give_out(&Origin::Model {
-            model,
-            state: &state,
-            empty: &empty,
-        });
+        engine.make(model, &state);
         Ok((engine, state))
     }
 
@@ -157,18 +155,25 @@ impl ClusterEngine {
         }
     }
 
-    /// Gives each rank its part.
-    fn give_out(&mut self, origin: &Origin) {
+    /// Gives each rank its part of a state.
+    fn give_out(&mut self, whole: &State) {
         self.fresh = false;
         self.ranks.broadcast(&mut Command::GiveOut.message().0);
-        let Part {
-            edges,
-            state,
-            engine,
-            ..
-        } = &mut self.part;
-        engine.forget();
-        edges.give_out(state, Some(origin));
+        self.part.engine.forget();
+        let Part { edges, state, .. } = &mut self.part;
+        edges.give_out(state, Some(whole));
+    }
+
+    /// Has each rank make its part of the bodies with which a model starts, whose state this is.
+    fn make(&mut self, model: &Model, whole: &State) {
+        self.fresh = false;
+        let recipe = Recipe::new(model, whole);
+        let mut message = Command::Make.message();
+        recipe.write(&mut message);
+        self.ranks.broadcast(&mut message.0);
+        self.part.engine.forget();
+        let Part { edges, state, .. } = &mut self.part;
+        edges.make(state, &recipe, Some(&Listed::of(model, whole)));
     }
 
     /// Costs of the steps since the last [`Engine::replace`].
@@ -200,7 +205,7 @@ impl ClusterEngine {
         if self.fresh {
             // What is constant may have changed, too.
             self.begin(state)?;
-            self.give_out(&Origin::State(state));
+            self.give_out(state);
         }
         state.free();
         let before = state.stats[0].steps;

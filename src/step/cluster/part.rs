@@ -13,6 +13,7 @@ use super::edges::{Edges, Entry};
 use super::engine::{RankEngine, Wanted};
 use super::post::{Counts, Post};
 use super::scribe::Scribe;
+use super::start::Recipe;
 use crate::state::layout::{
     Action, Body, BodyBonds, BodyForce, BodyHeat, Bond, Params, Sphere, SphereLoad, Stats, WALL,
     WallPose,
@@ -28,6 +29,8 @@ pub(super) enum Command {
     Start,
     /// Take the bodies that rank 0 gives out.
     GiveOut,
+    /// Make the bodies with which a model starts.
+    Make,
     /// Take steps.
     Step,
     /// Send fields of some of the own bodies to rank 0.
@@ -57,9 +60,10 @@ pub(super) enum Command {
 }
 
 impl Command {
-    const ALL: [Command; 15] = [
+    const ALL: [Command; 16] = [
         Command::Start,
         Command::GiveOut,
+        Command::Make,
         Command::Step,
         Command::Read,
         Command::ReadSpheres,
@@ -174,6 +178,11 @@ impl Part {
             Command::Start => Some(self.start(&mut message)),
             Command::GiveOut => {
                 self.edges.give_out(&mut self.state, None);
+                None
+            }
+            Command::Make => {
+                let recipe = Recipe::read(&mut message);
+                self.edges.make(&mut self.state, &recipe, None);
                 None
             }
             Command::Step => {

@@ -1,0 +1,285 @@
+//! Bodies at the start, in a list that copies of a model share.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::slice::{Iter, IterMut};
+use std::sync::{Arc, OnceLock};
+
+use super::ModelBody;
+use super::packing::lattice::GridFill;
+
+/// Bodies at the start, whose copies share memory until one of them changes; it dereferences to a [`Vec`].
+///
+/// So a scene, its simulation and the folder of its run hold the same millions of bodies once. Those of large fills on a grid
+/// are made anew, one by one, for whoever [visits](Bodies::visit) them; they take memory only from when somebody
+/// asks for all bodies.
+#[derive(Clone)]
+pub struct Bodies(Arc<Kept>);
+
+/// A list, or what makes it.
+enum Kept {
+    List(Vec<ModelBody>),
+    #[cfg_attr(
+        not(any(test, feature = "scene")),
+        expect(dead_code, reason = "only scenes have it")
+    )]
+    Made {
+        pieces: Vec<Piece>,
+        count: usize,
+        list: OnceLock<Vec<ModelBody>>,
+    },
+}
+
+/// Bodies that follow each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Piece<List = Vec<ModelBody>, Fill = GridFill> {
+    List(List),
+    /// A fill whose bodies are made when they are wanted.
+    Fill(Fill),
+}
+
+impl Piece {
+    fn len(&self) -> usize {
+        match self {
+            Piece::List(list) => list.len(),
+            Piece::Fill(fill) => fill.numbers.count as usize,
+        }
+    }
+
+    fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
+        match self {
+            Piece::List(list) => list.iter().for_each(act),
+            Piece::Fill(fill) => fill.each(act),
+        }
+    }
+}
+
+impl Bodies {
+    /// Bodies of several pieces; those of fills are made when they are wanted.
+    #[cfg(any(test, feature = "scene"))]
+    pub(crate) fn made(pieces: Vec<Piece>) -> Bodies {
+        Bodies(Arc::new(Kept::Made {
+            count: pieces.iter().map(Piece::len).sum(),
+            pieces,
+            list: OnceLock::new(),
+        }))
+    }
+
+    /// Whether all bodies are in memory.
+    #[doc(hidden)]
+    pub fn is_listed(&self) -> bool {
+        match &*self.0 {
+            Kept::List(_) => true,
+            Kept::Made { list, .. } => list.get().is_some(),
+        }
+    }
+
+    /// Number of bodies.
+    pub fn len(&self) -> usize {
+        match &*self.0 {
+            Kept::List(list) => list.len(),
+            Kept::Made { count, .. } => *count,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls a function with each body, in order, and takes no memory for those of fills.
+    pub fn visit(&self, mut act: impl FnMut(&ModelBody)) {
+        match &*self.0 {
+            Kept::List(list) => list.iter().for_each(act),
+            Kept::Made { pieces, list, .. } => match list.get() {
+                Some(list) => list.iter().for_each(act),
+                None => pieces.iter().for_each(|piece| piece.visit(&mut act)),
+            },
+        }
+    }
+
+    /// Calls a function with each body that is in memory, and with one of each kind of the others: these are
+    /// like it but for where they are and how they move.
+    pub(crate) fn visit_kinds(&self, mut act: impl FnMut(&ModelBody)) {
+        for piece in self.pieces() {
+            match piece {
+                Piece::List(list) => list.iter().for_each(&mut act),
+                Piece::Fill(fill) => fill.kinds().for_each(|body| act(&body)),
+            }
+        }
+    }
+
+    /// Bodies before the first fill whose bodies are made when they are wanted; all that have names are among them.
+    pub(crate) fn listed(&self) -> &[ModelBody] {
+        match (self.is_listed(), self.pieces().first()) {
+            (false, Some(Piece::List(list))) => list,
+            (false, _) => &[],
+            _ => self,
+        }
+    }
+
+    /// Its pieces, in order.
+    pub(crate) fn pieces(&self) -> Vec<Piece<&[ModelBody], &GridFill>> {
+        match &*self.0 {
+            Kept::List(list) => vec![Piece::List(list)],
+            Kept::Made { pieces, .. } => {
+                let pieces = pieces.iter().map(|piece| match piece {
+                    Piece::List(list) => Piece::List(&list[..]),
+                    Piece::Fill(fill) => Piece::Fill(fill),
+                });
+                pieces.collect()
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Bodies {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.debug_tuple("Bodies").field(&**self).finish()
+    }
+}
+
+impl PartialEq for Bodies {
+    fn eq(&self, other: &Bodies) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || **self == **other
+    }
+}
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl From<Vec<ModelBody>> for Bodies {
+    fn from(list: Vec<ModelBody>) -> Self {
+        Bodies(Arc::new(Kept::List(list)))
+    }
+}
+
+impl FromIterator<ModelBody> for Bodies {
+    fn from_iter<I: IntoIterator<Item = ModelBody>>(bodies: I) -> Self {
+        Vec::from_iter(bodies).into()
+    }
+}
+
+impl Deref for Bodies {
+    type Target = Vec<ModelBody>;
+
+    fn deref(&self) -> &Vec<ModelBody> {
+        match &*self.0 {
+            Kept::List(list) => list,
+            Kept::Made {
+                count,
+                pieces,
+                list,
+            } => list.get_or_init(|| {
+                let mut list = Vec::with_capacity(*count);
+                for piece in pieces {
+                    piece.visit(&mut |body| list.push(*body));
+                }
+                list
+            }),
+        }
+    }
+}
+
+/// A change to a list that is shared copies it first.
+impl DerefMut for Bodies {
+    fn deref_mut(&mut self) -> &mut Vec<ModelBody> {
+        if Arc::get_mut(&mut self.0).is_none() || matches!(*self.0, Kept::Made { .. }) {
+            *self = Vec::clone(self).into();
+        }
+        match Arc::get_mut(&mut self.0) {
+            Some(Kept::List(list)) => list,
+            _ => unreachable!("nobody else has the list"),
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Bodies {
+    type Item = &'a ModelBody;
+    type IntoIter = Iter<'a, ModelBody>;
+
+    fn into_iter(self) -> Iter<'a, ModelBody> {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Bodies {
+    type Item = &'a mut ModelBody;
+    type IntoIter = IterMut<'a, ModelBody>;
+
+    fn into_iter(self) -> IterMut<'a, ModelBody> {
+        self.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::model::packing::lattice::{Lattice, Mixed, Numbers};
+    use crate::model::quantity::Quantities;
+
+    fn body(group: usize) -> ModelBody {
+        ModelBody {
+            group,
+            ..ModelBody::default()
+        }
+    }
+
+    #[test]
+    fn copies_have_the_same_memory_until_one_changes() {
+        let first: Bodies = (0..4).map(body).collect();
+        let mut second = first.clone();
+        assert!(std::ptr::eq(&*first, &*second));
+        second[2] = body(7);
+        assert_eq!((first[2], second[2]), (body(2), body(7)));
+    }
+
+    /// Bodies in a row along x.
+    fn row(count: u64) -> GridFill {
+        GridFill {
+            numbers: Numbers {
+                count,
+                group: 5,
+                lattice: Lattice {
+                    first: DVec3::ZERO,
+                    pitch: 1.0,
+                    counts: [count, 1, 1],
+                },
+                max: DVec3::X * count as f64,
+                quantities: Quantities::default().array(),
+                ..Numbers::default()
+            },
+            mix: vec![Mixed {
+                weight: 1.0,
+                count,
+                ..Mixed::default()
+            }],
+            empty: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn bodies_that_are_made_take_memory_for_who_asks_for_all() {
+        let list = vec![body(1), body(2)];
+        let made = Bodies::made(vec![Piece::List(list.clone()), Piece::Fill(row(3))]);
+        let mut sum = 0.0;
+        made.visit(|body| sum += body.position.x + body.group as f64);
+        assert_eq!((sum, made.len(), made.is_empty()), (21.0, 5, false));
+        let mut kinds = Vec::new();
+        made.visit_kinds(|body| kinds.push(*body));
+        assert_eq!(kinds, [list[0], list[1], body(5)]);
+        assert!(!made.is_listed());
+        let mut other = made.clone();
+        assert!(other == made && !made.is_listed());
+        other[1] = body(7);
+        assert_eq!((made[1], other[1], other[4]), (body(2), body(7), made[4]));
+        assert_eq!(made[4].position, DVec3::X * 2.0);
+        assert!(made.is_listed());
+        assert_eq!(made, made.iter().copied().collect());
+    }
+}

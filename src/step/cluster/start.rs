@@ -1,0 +1,368 @@
+//! Bodies at the start: each rank makes those of fills on a grid that are in its block, and rank 0 gives out all others.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use glam::DVec3;
+
+use super::Ranks;
+use super::blocks::Place;
+use super::bytes::{Reader, Writer};
+use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_moved};
+use crate::model::bodies::Piece;
+use crate::model::packing::lattice::GridFill;
+use crate::model::{Model, ModelBody};
+use crate::state::layout::{Body, Bond, Sphere};
+use crate::state::{Moulds, State};
+
+/// Bodies that rank 0 gives out at a time at most, for what is on its way takes memory there; and how many times there are at least, so
+/// few bodies go the way of many.
+const GIVEN: usize = 1 << 16;
+const TIMES: usize = 8;
+
+/// Description of the bodies with which a model starts, which all ranks have.
+pub(super) struct Recipe {
+    /// See [`State::origin`].
+    origin: DVec3,
+    moulds: Moulds,
+    /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list.
+    pieces: Vec<Piece<[u32; 2]>>,
+}
+
+impl Recipe {
+    /// That of a model, whose state this is.
+    pub fn new(model: &Model, state: &State) -> Recipe {
+        let moulds = Moulds::new(model, state);
+        let spheres = |list: &[ModelBody]| {
+            let all = list
+                .iter()
+                .map(|body| moulds.shapes[body.shape].sphere_count);
+            all.sum::<u32>()
+        };
+        let pieces = model.bodies.pieces().into_iter().map(|piece| match piece {
+            Piece::List(list) => Piece::List([list.len() as u32, spheres(list)]),
+            Piece::Fill(fill) => Piece::Fill(fill.clone()),
+        });
+        Recipe {
+            origin: state.origin,
+            pieces: pieces.collect(),
+            moulds,
+        }
+    }
+
+    pub fn write(&self, message: &mut Writer) {
+        message.put(self.origin);
+        message.put(self.moulds.groups as u64);
+        message.put_all(&self.moulds.shapes);
+        message.put(self.pieces.len() as u64);
+        for piece in &self.pieces {
+            message.put(u32::from(matches!(piece, Piece::Fill(_))));
+            match piece {
+                Piece::List(counts) => message.put(*counts),
+                Piece::Fill(fill) => {
+                    message.put(fill.numbers);
+                    message.put_all(&fill.mix);
+                    message.put_all(&fill.empty);
+                }
+            }
+        }
+    }
+
+    pub fn read(message: &mut Reader) -> Recipe {
+        let origin = message.take();
+        let groups = message.take::<u64>() as usize;
+        let moulds = Moulds {
+            shapes: message.take_all(),
+            groups,
+        };
+        let count: u64 = message.take();
+        let pieces = (0..count).map(|_| match message.take::<u32>() {
+            0 => Piece::List(message.take()),
+            _ => Piece::Fill(GridFill {
+                numbers: message.take(),
+                mix: message.take_all(),
+                empty: message.take_all(),
+            }),
+        });
+        Recipe {
+            origin,
+            pieces: pieces.collect(),
+            moulds,
+        }
+    }
+}
+
+/// Bodies that rank 0 has in lists.
+pub(super) struct Listed<'a> {
+    /// One for each piece of the model, empty for fills.
+    lists: Vec<&'a [ModelBody]>,
+    /// A state of the model without bodies.
+    empty: State,
+    /// The ends of all bonds.
+    bonds: &'a [Bond],
+}
+
+impl<'a> Listed<'a> {
+    /// Those of a model, whose state this is.
+    pub fn of(model: &'a Model, state: &'a State) -> Listed<'a> {
+        let lists = model.bodies.pieces().into_iter().map(|piece| match piece {
+            Piece::List(list) => list,
+            Piece::Fill(_) => &[],
+        });
+        Listed {
+            lists: lists.collect(),
+            empty: state.outline(),
+            bonds: &state.bonds,
+        }
+    }
+}
+
+/// Has rank 0 `send` a message to each rank about some of so many bodies at a time, and each `receive` its own.
+fn in_rounds(
+    ranks: &dyn Ranks,
+    bodies: usize,
+    mut send: impl FnMut(Range<usize>, &mut [Writer]),
+    mut receive: impl FnMut(&mut Reader),
+) {
+    let size = bodies.div_ceil(TIMES).clamp(1, GIVEN);
+    for first in (0..bodies).step_by(size) {
+        let mut messages = vec![Writer::default(); ranks.count()];
+        if ranks.rank() == 0 {
+            send(first..bodies.min(first + size), &mut messages);
+        }
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        receive(&mut Reader(&ranks.all_to_all(messages)[0]));
+    }
+}
+
+/// Places of bodies, and the costs of a step of each.
+#[derive(Default)]
+struct Costs {
+    places: Vec<Place>,
+    costs: Vec<u64>,
+}
+
+impl Costs {
+    fn receive(&mut self, message: &mut Reader) {
+        if !message.is_empty() {
+            self.places.extend(message.take_all::<Place>());
+            self.costs.extend(message.take_all::<u64>());
+        }
+    }
+}
+
+fn place_of(state: &State, body: &ModelBody) -> Place {
+    let (cell, offset) = state.cell_of(body.position);
+    Edges::place(cell, offset)
+}
+
+impl Edges {
+    /// Makes the bodies with which a model starts, each on the rank in whose block it is; rank 0 has those that are `listed`.
+    pub fn make(&mut self, part: &mut State, recipe: &Recipe, listed: Option<&Listed>) {
+        part.origin = recipe.origin;
+        let ranks = Arc::clone(&self.post.ranks);
+        let costs = share(&*ranks, part, recipe, listed);
+        self.cut_first(part, costs);
+        let mut bonds = Vec::new();
+        let mut before = [0; 2];
+        for (index, piece) in recipe.pieces.iter().enumerate() {
+            match piece {
+                Piece::Fill(fill) => self.make_fill(part, &recipe.moulds, fill, &mut before),
+                Piece::List(counts) => {
+                    let list = listed.map(|listed| (listed, listed.lists[index]));
+                    let bodies = counts[0] as usize;
+                    bonds.extend(self.take_list(part, &recipe.moulds, bodies, list, before));
+                    before = [0, 1].map(|k| before[k] + counts[k]);
+                }
+            }
+        }
+        // The first step looks for ghosts.
+        part.fit();
+        self.set_actions(part);
+        self.set_bonds(part, &bonds);
+        self.end_start();
+    }
+
+    /// Gives each rank the bodies in its block, which rank 0 has in a `state`.
+    pub fn give_out(&mut self, part: &mut State, state: Option<&State>) {
+        let ranks = Arc::clone(&self.post.ranks);
+        let mut bodies = [state.map_or(0, |state| state.bodies.len() as i64)];
+        ranks.maximum(&mut bodies);
+        let bodies = bodies[0] as usize;
+        let mut costs = Costs::default();
+        let mut owners = (0..ranks.count()).cycle();
+        let send = |bodies: Range<usize>, messages: &mut [Writer]| {
+            if let (Some(state), Some(owner)) = (state, owners.next()) {
+                let (places, costs) = Edges::places_and_costs(state, state.bodies[bodies].iter());
+                messages[owner].put_all(&places);
+                messages[owner].put_all(&costs);
+            }
+        };
+        in_rounds(&*ranks, bodies, send, |message| costs.receive(message));
+        self.cut_first(part, costs);
+
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        let mut given = Come::default();
+        let send = |bodies: Range<usize>, messages: &mut [Writer]| {
+            let Some(state) = state else { return };
+            for index in bodies {
+                let body = &state.bodies[index];
+                let message = &mut messages[blocks.owner(&Edges::place(body.cell, body.offset))];
+                let entry = Entry {
+                    body: index as u32,
+                    first_sphere: body.first_sphere,
+                    ghost: false,
+                };
+                write_moved(state, index, entry, &state.bonds, message, |sphere| sphere);
+            }
+        };
+        in_rounds(&*ranks, bodies, send, |message| {
+            given.read_all(part, message)
+        });
+        self.gather(part, Vec::new(), given);
+        self.swap_heat(part);
+        self.end_start();
+    }
+
+    /// Cuts space for the first time.
+    fn cut_first(&mut self, part: &State, own: Costs) {
+        let Costs { places, mut costs } = own;
+        costs.iter_mut().for_each(|cost| *cost *= WEIGHT as u64);
+        let mut sum = [costs.iter().sum::<u64>() as i64];
+        self.post.sum(&mut sum);
+        self.cut(part, &places, &costs, sum[0]);
+    }
+
+    /// The start is not part of the steps.
+    fn end_start(&mut self) {
+        self.post.counts.communication = Duration::ZERO;
+    }
+
+    /// Adds the bodies of a fill that are in the block of this rank; so many bodies and spheres come `before` it, and then `before` what
+    /// follows.
+    fn make_fill(
+        &mut self,
+        part: &mut State,
+        moulds: &Moulds,
+        fill: &GridFill,
+        before: &mut [u32; 2],
+    ) {
+        let rank = self.post.rank();
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        let entries = &mut self.entries;
+        fill.each(&mut |body| {
+            if blocks.owner(&place_of(part, body)) == rank {
+                entries.push(Entry {
+                    body: before[0],
+                    first_sphere: before[1],
+                    ghost: false,
+                });
+                part.push_body(moulds, body);
+            }
+            before[0] += 1;
+            before[1] += moulds.shapes[body.shape].sphere_count;
+        });
+    }
+
+    /// Adds those of so many listed bodies that are in the block of this rank, and returns the ends of bonds at them. So many bodies and
+    /// spheres come `before` the `list`, which rank 0 has.
+    fn take_list(
+        &mut self,
+        part: &mut State,
+        moulds: &Moulds,
+        bodies: usize,
+        list: Option<(&Listed, &[ModelBody])>,
+        before: [u32; 2],
+    ) -> Vec<Bond> {
+        let ranks = Arc::clone(&self.post.ranks);
+        let mut spheres = before[1];
+        let mut bonds = Vec::new();
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        let entries = &mut self.entries;
+        let send = |bodies: Range<usize>, messages: &mut [Writer]| {
+            let Some((listed, list)) = list else { return };
+            let first = before[0] + bodies.start as u32;
+            let mut some = listed.empty.outline();
+            let own = list[bodies].iter();
+            own.for_each(|body| some.push_body(moulds, body));
+            some.fit();
+            for (index, body) in some.bodies.iter().enumerate() {
+                let entry = Entry {
+                    body: first + index as u32,
+                    first_sphere: spheres + body.first_sphere,
+                    ghost: false,
+                };
+                let owner = blocks.owner(&Edges::place(body.cell, body.offset));
+                let message = &mut messages[owner];
+                write_moved(&some, index, entry, listed.bonds, message, |sphere| sphere);
+            }
+            spheres += some.params.sphere_count;
+        };
+        in_rounds(&*ranks, bodies, send, |message| {
+            let mut come = Come::default();
+            come.read_all(part, message);
+            for (entry, body) in come.bodies {
+                let place = part.bodies.len() as u32;
+                let first_sphere = part.spheres.len() as u32;
+                let end = first_sphere + part.properties_of(&body).sphere_count;
+                let sphere = Sphere {
+                    body: place,
+                    ..Sphere::default()
+                };
+                part.spheres.resize(end as usize, sphere);
+                part.bodies.push(Body {
+                    first_sphere,
+                    ..body
+                });
+                entries.push(entry);
+            }
+            // Nothing has touched as yet: all else is zero.
+            part.body_forces.extend(come.forces);
+            part.body_heat.extend(come.heat);
+            bonds.extend(come.bonds);
+        });
+        bonds
+    }
+}
+
+/// The places and costs of an equal share of the bodies, whatever they are, so that no rank has all.
+fn share(ranks: &dyn Ranks, part: &State, recipe: &Recipe, listed: Option<&Listed>) -> Costs {
+    let (rank, count) = (ranks.rank() as u64, ranks.count() as u64);
+    let cost =
+        |body: &ModelBody| SPHERE_COST * u64::from(recipe.moulds.shapes[body.shape].sphere_count);
+    let mut own = Costs::default();
+    let mut owners = (0..ranks.count()).cycle();
+    for (index, piece) in recipe.pieces.iter().enumerate() {
+        match piece {
+            Piece::Fill(fill) => {
+                let end = |rank: u64| fill.numbers.count * rank / count;
+                let share = end(rank)..end(rank + 1);
+                let room = (share.end - share.start) as usize;
+                own.places.reserve_exact(room);
+                own.costs.reserve_exact(room);
+                let mut number = 0;
+                fill.each(&mut |body| {
+                    if share.contains(&number) {
+                        own.places.push(place_of(part, body));
+                        own.costs.push(cost(body));
+                    }
+                    number += 1;
+                });
+            }
+            Piece::List(counts) => {
+                let list = listed.map_or(&[][..], |listed| listed.lists[index]);
+                let send = |bodies: Range<usize>, messages: &mut [Writer]| {
+                    let list = &list[bodies];
+                    let places = list.iter().map(|body| place_of(part, body));
+                    let message = &mut messages[owners.next().unwrap_or(0)];
+                    message.put_all(&places.collect::<Vec<_>>());
+                    message.put_all(&list.iter().map(cost).collect::<Vec<_>>());
+                };
+                let bodies = counts[0] as usize;
+                in_rounds(ranks, bodies, send, |message| own.receive(message));
+            }
+        }
+    }
+    own
+}
