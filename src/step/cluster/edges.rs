@@ -232,6 +232,14 @@ impl Edges {
         all.filter(|(_, entry)| !entry.ghost)
     }
 
+    /// Own bodies among some of the whole scene, by their indices in the part.
+    pub fn own_among(&self, bodies: Range<u32>) -> impl Iterator<Item = (usize, &Entry)> {
+        let [start, end] = [bodies.start, bodies.end]
+            .map(|body| self.entries.partition_point(|entry| entry.body < body));
+        let some = (start..).zip(&self.entries[start..end]);
+        some.filter(|(_, entry)| !entry.ghost)
+    }
+
     /// The index in the part of a body of the whole scene.
     pub fn find(&self, body: u32) -> Option<usize> {
         self.entries
@@ -604,12 +612,13 @@ impl Edges {
     }
 
     /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history. It had so many spheres before.
+    /// For all that was and all that will be there is no room in the memory that a part takes: one buffer comes after the other.
     fn assemble(
         &mut self,
         state: &mut State,
         own: Vec<(Entry, Source)>,
         ghosts: Vec<(Entry, Body)>,
-        come: Come,
+        mut come: Come,
         spheres_before: usize,
     ) {
         let size = state.params.history_size as usize;
@@ -617,47 +626,25 @@ impl Edges {
         let ghost_entries = (0..).zip(&ghosts);
         all.extend(ghost_entries.map(|(index, (entry, _))| (*entry, Source::Ghost(index))));
         all.sort_unstable_by_key(|(entry, _)| entry.body);
-        let mut sphere_count = 0;
-        let mut bodies = Vec::with_capacity(all.len());
-        for (_, source) in &all {
-            let mut body = match *source {
-                Source::Ghost(index) => ghosts[index as usize].1,
-                source => *source.body(state, &come),
-            };
-            body.first_sphere = sphere_count;
-            sphere_count += state.properties_of(&body).sphere_count;
-            bodies.push(body);
-        }
-        drop(ghosts);
         let (entries, sources): (Vec<Entry>, Vec<Source>) = all.into_iter().unzip();
-
-        // Where spheres of before are now, for those who name them.
-        let mut places = vec![u32::MAX; if size > 0 { spheres_before } else { 0 }];
-        let mut next = 0;
-        for (entry, before) in self.entries.iter().zip(&state.bodies) {
-            while entries.get(next).is_some_and(|new| new.body < entry.body) {
-                next += 1;
-            }
-            if size > 0 && entries.get(next).is_some_and(|new| new.body == entry.body) {
-                let first = bodies[next].first_sphere;
-                for (k, sphere) in state.spheres_of(before).enumerate() {
-                    places[sphere] = first + k as u32;
-                }
-            }
-        }
-        // The sphere of the part that is one of the whole scene, if it has it.
-        let sphere_of_whole = |sphere: u32| {
-            let after = entries.partition_point(|entry| entry.first_sphere <= sphere);
-            let index = after.checked_sub(1)?;
-            let place = sphere - entries[index].first_sphere;
-            let count = state.properties_of(&bodies[index]).sphere_count;
-            (place < count).then(|| bodies[index].first_sphere + place)
+        let kinds = |source: Source| match source {
+            Source::Ghost(index) => ghosts[index as usize].1.kind,
+            source => source.body(state, &come).kind,
         };
+        // Where the spheres of each body start now, and where those of the last one end.
+        let mut firsts = Vec::with_capacity(sources.len() + 1);
+        let mut sphere_count = 0;
+        for &source in &sources {
+            firsts.push(sphere_count);
+            sphere_count += state.properties[kinds(source) as usize].sphere_count;
+        }
+        firsts.push(sphere_count);
+        let spheres_of = |index: usize| firsts[index] as usize..firsts[index + 1] as usize;
 
         let mut loads = vec![SphereLoad::default(); sphere_count as usize];
-        let mut forces = vec![BodyForce::default(); bodies.len() * state.params.forces as usize];
-        let mut heat = vec![BodyHeat::default(); bodies.len() * state.params.heat as usize];
-        let mut sums = vec![BodyBonds::default(); bodies.len() * state.params.bonds as usize];
+        let mut forces = vec![BodyForce::default(); sources.len() * state.params.forces as usize];
+        let mut heat = vec![BodyHeat::default(); sources.len() * state.params.heat as usize];
+        let mut sums = vec![BodyBonds::default(); sources.len() * state.params.bonds as usize];
         for (now, source) in sources.iter().enumerate() {
             let (of_spheres, of_forces, of_heat, of_sums, index) = match *source {
                 Source::Ghost(_) => continue,
@@ -679,8 +666,7 @@ impl Edges {
                     (own, &come.forces, &come.heat, &come.sums, index)
                 }
             };
-            let first = bodies[now].first_sphere as usize;
-            loads[first..first + of_spheres.len()].copy_from_slice(of_spheres);
+            loads[spheres_of(now)].copy_from_slice(of_spheres);
             if let Some(force) = forces.get_mut(now) {
                 *force = of_forces[index];
             }
@@ -691,16 +677,43 @@ impl Edges {
                 *sums = of_sums[index];
             }
         }
+        state.sphere_loads = loads;
+        state.body_forces = forces;
+        state.body_heat = heat;
+        state.body_bonds = sums;
+        come.loads = Vec::new();
 
+        // Where spheres of before are now, for those who name them.
+        let mut places = vec![u32::MAX; if size > 0 { spheres_before } else { 0 }];
+        let mut next = 0;
+        for (entry, before) in self.entries.iter().zip(&state.bodies) {
+            while entries.get(next).is_some_and(|new| new.body < entry.body) {
+                next += 1;
+            }
+            if size > 0 && entries.get(next).is_some_and(|new| new.body == entry.body) {
+                for (k, sphere) in state.spheres_of(before).enumerate() {
+                    places[sphere] = firsts[next] + k as u32;
+                }
+            }
+        }
+        // The sphere of the part that is one of the whole scene, if it has it.
+        let sphere_of_whole = |sphere: u32| {
+            let after = entries.partition_point(|entry| entry.first_sphere <= sphere);
+            let index = after.checked_sub(1)?;
+            let place = firsts[index] + (sphere - entries[index].first_sphere);
+            (place < firsts[index + 1]).then_some(place)
+        };
         // Calls a function with each contact of an own sphere: the other sphere, or the facet, and the history.
         let for_each_contact = |act: &mut dyn FnMut(usize, u32, &[Vec4])| {
-            for (body, source) in bodies.iter().zip(&sources) {
-                let spheres = state.spheres_of(body);
+            if size == 0 {
+                return;
+            }
+            for (now, source) in sources.iter().enumerate() {
                 match *source {
                     Source::Ghost(_) => (),
                     Source::Stays(index) => {
                         let before = state.spheres_of(&state.bodies[index as usize]);
-                        for (sphere, before) in spheres.zip(before) {
+                        for (sphere, before) in spheres_of(now).zip(before) {
                             for_each_history(state, before, |other, history| {
                                 let other = match other & WALL {
                                     0 => places[other as usize],
@@ -713,10 +726,10 @@ impl Edges {
                         }
                     }
                     Source::Came(index) => {
-                        for (sphere, own) in spheres.zip(come.spheres_of(index as usize)) {
+                        for (sphere, own) in spheres_of(now).zip(come.spheres_of(index as usize)) {
                             let (others, histories) = come.contacts_of(own, size);
-                            let histories = histories.chunks_exact(size.max(1));
-                            for (&other, history) in others.iter().zip(histories) {
+                            for (&other, history) in others.iter().zip(histories.chunks_exact(size))
+                            {
                                 let other = match other & WALL {
                                     0 => sphere_of_whole(other),
                                     _ => Some(other),
@@ -731,8 +744,8 @@ impl Edges {
             }
         };
         let mut ghost = vec![false; sphere_count as usize];
-        for (entry, body) in entries.iter().zip(&bodies) {
-            ghost[state.spheres_of(body)].fill(entry.ghost);
+        for (index, _) in entries.iter().enumerate().filter(|(_, own)| own.ghost) {
+            ghost[spheres_of(index)].fill(true);
         }
         // Ghosts have their contacts with own spheres, too; these come in order, so all lists are sorted.
         let is_ghost = |other: u32| other & WALL == 0 && ghost[other as usize];
@@ -763,23 +776,29 @@ impl Edges {
                 put(other as usize, sphere as u32, history.reversed());
             }
         });
-
-        state.spheres = vec![Sphere::default(); sphere_count as usize];
-        for (index, body) in bodies.iter().enumerate() {
-            let own = body.first_sphere as usize..;
-            let count = state.properties_of(body).sphere_count as usize;
-            for sphere in &mut state.spheres[own][..count] {
-                sphere.body = index as u32;
-            }
-        }
-        state.bodies = bodies;
-        state.sphere_loads = loads;
-        state.body_forces = forces;
-        state.body_heat = heat;
-        state.body_bonds = sums;
         state.neighbour_starts = starts;
         state.neighbours = neighbours;
         state.history = histories;
+        drop((next, ghost, places));
+
+        let bodies = sources.iter().zip(&firsts).map(|(&source, &first_sphere)| {
+            let body = match source {
+                Source::Ghost(index) => &ghosts[index as usize].1,
+                source => source.body(state, &come),
+            };
+            Body {
+                first_sphere,
+                ..*body
+            }
+        });
+        state.bodies = bodies.collect();
+        drop((come, ghosts, sources));
+        state.spheres = vec![Sphere::default(); sphere_count as usize];
+        for (index, own) in firsts.windows(2).enumerate() {
+            for sphere in &mut state.spheres[own[0] as usize..own[1] as usize] {
+                sphere.body = index as u32;
+            }
+        }
         state.stats[0].neighbours = count;
         state.params.neighbour_capacity = count;
         state.fit();

@@ -378,9 +378,8 @@ impl Part {
 
     /// Some fields of those of some bodies that are own ones, as the whole scene has them: see [`Part::place`].
     fn read(&self, bodies: Range<u32>, fields: &[Field]) -> Vec<u8> {
-        let own = self.edges.own().map(|(index, entry)| (index, *entry));
-        let own = own.filter(|(_, entry)| bodies.contains(&entry.body));
-        let own: Vec<(usize, Entry)> = own.collect();
+        let own = self.edges.own_among(bodies);
+        let own: Vec<(usize, Entry)> = own.map(|(index, entry)| (index, *entry)).collect();
         let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
         let mut message = Writer::default();
         message.put_all(&bodies);

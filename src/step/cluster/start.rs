@@ -31,7 +31,7 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// That of a model, whose state this is.
+    /// Describes the bodies of a model, whose state this is.
     pub fn new(model: &Model, state: &State) -> Recipe {
         let moulds = Moulds::new(model, state);
         let spheres = |list: &[ModelBody]| {
@@ -104,7 +104,7 @@ pub(super) struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Those of a model, whose state this is.
+    /// Finds those of a model, whose state this is.
     pub fn of(model: &'a Model, state: &'a State) -> Listed<'a> {
         let lists = model.bodies.pieces().into_iter().map(|piece| match piece {
             Piece::List(list) => list,

@@ -153,8 +153,9 @@ impl CpuEngine {
             Pass::Scan => scan(state),
             Pass::Scatter => scatter(state),
             Pass::Neighbours => {
-                let old = neighbours(state, &mut self.scratch, true);
-                carry(state, &old);
+                if let Some(old) = neighbours(state, &mut self.scratch, true) {
+                    carry(state, &old);
+                }
             }
             Pass::Contacts => contacts(state, &mut self.decomposition),
             Pass::Walls => walls(state, &mut self.decomposition),
@@ -286,7 +287,7 @@ impl CpuEngine {
             scatter(state);
             lap(Pass::Scatter);
             decomposition.release_histories(state);
-            old = Some(neighbours(state, scratch, !decomposition.has_histories()));
+            old = neighbours(state, scratch, !decomposition.has_histories());
         }
         if !decomposition.is_filled() {
             decomposition.fill(state, old.as_ref(), true);

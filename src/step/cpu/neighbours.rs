@@ -1,6 +1,6 @@
 //! Pass `neighbours`: finds the neighbour list of each sphere, eight candidates at a time.
 
-use std::mem::replace;
+use std::mem::take;
 use std::ops::Range;
 
 use bytemuck::{cast_slice, zeroed_vec};
@@ -31,13 +31,13 @@ const LEAST_WAVE: usize = 64;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
-/// when they were built. Returns the lists of before. Contact histories, if the state has them, stay where these have them: who
-/// goes on with them finds them by these, or has [`carry`] move them.
+/// when they were built. Returns the lists of before, if contacts have histories. These, if the state has them, stay where those lists have
+/// them: who goes on with them finds them by these, or has [`carry`] move them.
 pub(super) fn neighbours(
     state: &mut State,
     scratch: &mut ListScratch,
     has_histories: bool,
-) -> OldLists {
+) -> Option<OldLists> {
     let walls = WallTable {
         walls: &state.walls[..state.params.wall_count as usize],
         facets: cast_slice(
@@ -63,11 +63,13 @@ pub(super) fn neighbours(
     let lists = &mut scratch.lists;
     // New memory, of which the system has none before something is written there; and behind the lists it is zero, as
     // checkpoints want it.
-    let (starts, room) = (zeroed_vec(neighbour_starts.len()), neighbours.len());
+    let (count, room) = (neighbour_starts.len(), neighbours.len());
     let old = OldLists {
-        starts: replace(neighbour_starts, starts),
-        neighbours: replace(neighbours, zeroed_vec(room)),
+        starts: take(neighbour_starts),
+        neighbours: take(neighbours),
     };
+    let old = (params.history_size > 0).then_some(old);
+    (*neighbour_starts, *neighbours) = (zeroed_vec(count), zeroed_vec(room));
 
     let places = SortedSpheres::of(spheres, sorted, params);
     let grid = Grid {
