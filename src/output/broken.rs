@@ -71,7 +71,7 @@ impl Broken {
             if self.known.insert(bond.bond, step) == Some(step) {
                 continue;
             }
-            let [body, other] = bond.bodies.map(|body| state.identities[body].id);
+            let [body, other] = bond.bodies.map(|body| state.identities.id(body));
             let [x, y, z] = place.to_array();
             let row = format!(
                 "{step},{time},{},{body},{other},{by},{x:?},{y:?},{z:?},{energy:?},{}\n",

@@ -606,7 +606,8 @@ impl Renderer {
             self.was_hiding = false;
         }
         let (count, id) = self.last_body;
-        let id_at = |index: usize| Some(state.identities.get(index)?.id);
+        let id_at =
+            |index: usize| (index < state.identities.len()).then(|| state.identities.id(index));
         if count > 0 && id_at(count - 1) != id {
             // Bodies have left, so the others have moved up.
             self.found_for = None;

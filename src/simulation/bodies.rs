@@ -125,9 +125,7 @@ impl Simulation {
 
     /// Index of a body in that order, if it exists.
     pub fn index_of(&self, body: BodyHandle) -> Option<usize> {
-        let identities = &self.state.identities;
-        let found = identities.binary_search_by_key(&body.id(), |own| own.id);
-        found.ok()
+        self.state.identities.find(body.id())
     }
 
     /// Adds a body before the next step.
@@ -407,7 +405,9 @@ impl Simulation {
             )));
         };
         let axes = match applied.turns_along {
-            true => self.model.shapes[self.model.bodies[applied.body].shape].principal_axes,
+            true => {
+                self.model.shapes[self.model.bodies.listed()[applied.body].shape].principal_axes
+            }
             false => DQuat::IDENTITY,
         };
         let own = |action: &Action| {
@@ -418,7 +418,10 @@ impl Simulation {
                 id: applied.body as u64,
             });
         };
-        let body = self.state.identities[self.state.actions[found].body as usize].id;
+        let body = self
+            .state
+            .identities
+            .id(self.state.actions[found].body as usize);
         let place = self.read_to_push(BodyHandle::from_id(body))?;
         self.written(place);
         let action = &mut self.state.actions[found];
@@ -433,7 +436,7 @@ impl Simulation {
     /// If it does not exist, or the device is lost.
     pub fn set_fixed(&mut self, body: BodyHandle, fixed: bool) -> Result<()> {
         let place = self.read_to_set(body)?;
-        self.state.identities[place].fixed = fixed;
+        self.state.identities.change(place, |own| own.fixed = fixed);
         let own = &mut self.state.bodies[place];
         (own.velocity, own.angular_momentum) = Default::default();
         self.change_kind(place)
@@ -452,7 +455,9 @@ impl Simulation {
             )));
         }
         let place = self.read_to_set(body)?;
-        self.state.identities[place].group = group.index();
+        self.state
+            .identities
+            .change(place, |own| own.group = group.index());
         self.change_kind(place)
     }
 

@@ -33,7 +33,7 @@ impl Simulation {
                 .enumerate()
             {
                 if force > 0.0 {
-                    let largest = traffic.peaks.entry(self.state.identities[body].id);
+                    let largest = traffic.peaks.entry(self.state.identities.id(body));
                     let largest = largest.or_default();
                     *largest = largest.max(force);
                 }
@@ -80,7 +80,7 @@ pub(super) fn largest_forces(model: &Model, state: &State) -> Vec<f64> {
 fn touching_of(state: &State, contact: &NetworkContact) -> Touching {
     let of_sphere = |sphere: u32, body: u32| {
         let first = state.bodies[body as usize].first_sphere;
-        (state.identities[body as usize].id, sphere - first)
+        (state.identities.id(body as usize), sphere - first)
     };
     Touching {
         surfaces: [

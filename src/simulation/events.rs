@@ -137,7 +137,7 @@ impl Simulation {
         }
         self.fetch_contacts_by(patience).await?;
         let identities = &self.state.identities;
-        let body = |index: u32| BodyHandle::from_id(identities[index as usize].id);
+        let body = |index: u32| BodyHandle::from_id(identities.id(index as usize));
         let group = |index: u32| GroupHandle::from_index(identities[index as usize].group);
         let ears = &self.ears;
         let heard = self.fetched().contacts().filter_map(|contact| {
@@ -179,7 +179,7 @@ impl Simulation {
         let State {
             bonds, identities, ..
         } = &self.state;
-        let body = |index: u32| BodyHandle::from_id(identities[index as usize].id);
+        let body = |index: u32| BodyHandle::from_id(identities.id(index as usize));
         let ears = &mut self.ears;
         for bond in bonds.iter().filter(|bond| bond.breaks > 0) {
             let bodies = [body(bond.first), body(bond.second)];

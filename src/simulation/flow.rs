@@ -25,11 +25,8 @@ impl Traffic {
         let due = explosions.filter(|(explosion, exploded)| {
             !**exploded && explosion.step(state.earlier, model.time_step) <= steps
         });
-        let place = |(explosion, _): (&Explosion, _)| {
-            let identities = &state.identities;
-            identities.binary_search_by_key(&explosion.body, |body| body.id)
-        };
-        due.filter_map(|explosion| place(explosion).ok()).collect()
+        let place = |(explosion, _): (&Explosion, _)| state.identities.find(explosion.body);
+        due.filter_map(place).collect()
     }
 
     /// Bursts the bodies of `state` that are due before the step after `steps`. Returns the changes, if any; a body
@@ -44,8 +41,7 @@ impl Traffic {
                 continue;
             }
             self.exploded[index] = true;
-            let identities = &state.identities;
-            let Ok(body) = identities.binary_search_by_key(&explosion.body, |body| body.id) else {
+            let Some(body) = state.identities.find(explosion.body) else {
                 continue;
             };
             change.gone.push(body as u32);
@@ -86,7 +82,7 @@ impl Traffic {
             for load in &state.sphere_loads[state.spheres_of(body)] {
                 taken.add(load);
             }
-            let id = state.identities[index].id;
+            let id = state.identities.id(index);
             let force = peaks.get(&id).map_or(force, |peak| peak.max(force));
             if !rule.breaks(id, force, taken.damping + taken.friction) {
                 continue;
@@ -150,7 +146,7 @@ impl Traffic {
                 if keep[body] && goes {
                     keep[body] = false;
                     taken.add(mass(body));
-                    if let Some(before) = self.arrivals.remove(&state.identities[body].id) {
+                    if let Some(before) = self.arrivals.remove(&state.identities.id(body)) {
                         let stayed = steps.saturating_sub(before) as f64 * model.time_step;
                         self.residence[outlet].add(stayed);
                     }
@@ -194,8 +190,7 @@ impl Traffic {
         // `arrivals` may also have bodies that burst or that a caller removed.
         if self.arrivals.len() > 2 * (places.len() + new.len()) {
             let there = |id: &u64| {
-                let identities = &state.identities;
-                identities.binary_search_by_key(id, |body| body.id).is_ok()
+                state.identities.find(*id).is_some()
                     || new.binary_search_by_key(id, |(new, _)| *new).is_ok()
             };
             self.arrivals.retain(|id, _| there(id));

@@ -515,7 +515,7 @@ impl Simulation {
             self.upload_params();
         }
         for sample in &mut self.samples[before..] {
-            sample.identity = self.state.identities[sample.body as usize];
+            sample.identity = self.state.identities.at(sample.body as usize);
         }
         match self.stats().runaway {
             0 if self.canceller.take() => Err(Error::Cancelled { step: self.steps }),
@@ -647,7 +647,7 @@ impl Simulation {
         let gone = change
             .gone
             .iter()
-            .map(|index| identities[*index as usize].id);
+            .map(|index| identities.id(*index as usize));
         let new = change.new.iter().map(|(id, _)| *id);
         self.ears.come_and_go(gone, new);
     }
@@ -681,12 +681,12 @@ impl Simulation {
     /// Makes the engine sample those bodies of `trace` that exist.
     fn aim(&mut self, trace: &Trace) {
         let identities = &self.state.identities;
-        let place = |id: &u32| identities.binary_search_by_key(&u64::from(*id), |body| body.id);
+        let place = |id: &u32| identities.find(u64::from(*id));
         let traced = Trace {
             bodies: trace
                 .bodies
                 .iter()
-                .filter_map(|id| place(id).ok())
+                .filter_map(place)
                 .map(|place| place as u32)
                 .collect(),
             every: trace.every,
@@ -732,8 +732,8 @@ impl Simulation {
     /// If a body does not exist.
     pub fn set_trace(&mut self, trace: Trace) -> Result<()> {
         let identities = &self.state.identities;
-        let there = |id: u32| identities.binary_search_by_key(&u64::from(id), |body| body.id);
-        if let Some(&body) = trace.bodies.iter().find(|&&id| there(id).is_err()) {
+        let there = |id: u32| identities.find(u64::from(id));
+        if let Some(&body) = trace.bodies.iter().find(|&&id| there(id).is_none()) {
             let count = identities.len();
             return Err(Error::NoSuchBody { body, count });
         }
@@ -821,7 +821,7 @@ impl Simulation {
             &self.model,
             &self.state,
             index,
-            self.state.identities[index],
+            self.state.identities.at(index),
             body,
         )
     }

@@ -47,7 +47,7 @@ struct Ball {
 
 impl Snapshot<'_> {
     fn handle(&self, index: usize) -> BodyHandle {
-        BodyHandle::from_id(self.state.identities[index].id)
+        BodyHandle::from_id(self.state.identities.id(index))
     }
 
     /// Bounding sphere of a body.

@@ -146,7 +146,7 @@ impl<'a> Snapshot<'a> {
     /// # Panics
     /// If there is no body `index`.
     pub fn body(&self, index: usize) -> BodyState {
-        let identity = self.state.identities[index];
+        let identity = self.state.identities.at(index);
         let body = &self.state.bodies[index];
         BodyState {
             quantities: self.state.quantities(index),
@@ -167,7 +167,7 @@ impl<'a> Snapshot<'a> {
             .iter()
             .enumerate()
             .flat_map(move |(index, body)| {
-                let start = state.identities[index];
+                let start = state.identities.at(index);
                 let clump = &model.shapes[start.shape];
                 let center = state.position(body);
                 let axes = DMat3::from_quat(body_orientation(body));

@@ -14,7 +14,7 @@ use crate::state::{Field, State};
 use crate::step::Before;
 
 /// Bodies of a part at most, and how many parts there are at least: so runs with few bodies go the way of those with many.
-const MOST: u32 = 1 << 16;
+const MOST: u32 = 1 << 14;
 const PARTS: u32 = 8;
 
 /// Totals of a state: all numbers of a row of statistics that need each body or contact.
@@ -72,7 +72,7 @@ impl Tally {
             }
         }
         for (load, (id, _)) in self.held.iter_mut().zip(&model.held) {
-            if let Ok(place) = state.identities.binary_search_by_key(id, |body| body.id) {
+            if let Some(place) = state.identities.find(*id) {
                 *load = state.load(&state.bodies[place]);
             }
         }
@@ -132,8 +132,8 @@ impl Simulation {
         for first in (0..count).step_by(size as usize) {
             let bodies = first..count.min(first + size);
             let before = self.engine.read_part(bodies.clone(), &spread, &mut part)?;
-            let identities = &self.state.identities[bodies.start as usize..bodies.end as usize];
-            part.identities = identities.to_vec();
+            let bodies = bodies.start as usize..bodies.end as usize;
+            part.identities = self.state.identities.part(bodies);
             let snapshot = Snapshot {
                 model: &self.model,
                 state: &part,

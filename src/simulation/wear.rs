@@ -83,7 +83,7 @@ fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [V
         let sphere = &state.spheres[contact.sphere as usize];
         let center = state.place(sphere);
         let arm = state.nearest(contact.point - center);
-        let start = state.identities[contact.body as usize];
+        let start = state.identities.at(contact.body as usize);
         let clump = &model.shapes[start.shape];
         let spin = angular_velocity(&state.bodies[contact.body as usize], moments(start, clump));
         let own = sphere.velocity.as_dvec3() + spin.cross(arm);

@@ -5,7 +5,7 @@ use super::kinds::kind;
 use super::layout::*;
 use super::population::inverse_capacity;
 use super::walls::temperatures;
-use super::{Identity, State};
+use super::{State, Traits};
 use crate::math::grid::wrap;
 use crate::math::rotation;
 use crate::model::Model;
@@ -80,11 +80,10 @@ impl State {
 
     /// Makes the body at `place` one of the kind that its identity says.
     pub(crate) fn set_kind(&mut self, model: &Model, place: usize) {
-        let Identity {
+        let Traits {
             shape,
             group,
             fixed,
-            ..
         } = self.identities[place];
         self.bodies[place].kind = kind(model.shapes.len(), shape, group, fixed);
         if let (Some(heat), Some(own)) = (&model.heat, self.body_heat.get_mut(place)) {

@@ -45,7 +45,6 @@ impl State {
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub(crate) fn without_elements(model: &Model) -> State {
         let mut state = State::without_bodies(model);
-        state.identities.reserve_exact(model.bodies.len());
         model.bodies.visit(|body| {
             let id = state.identities.len() as u64;
             state.identities.push(Identity::of(id, body));

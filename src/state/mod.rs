@@ -11,6 +11,7 @@ mod forces;
 mod from_model;
 pub(crate) mod grid;
 mod history;
+mod identity;
 mod kinds;
 pub mod layout;
 mod pairs;
@@ -26,6 +27,7 @@ pub(crate) use forces::groups;
 pub use grid::least_period;
 pub(crate) use grid::{least_length, radii};
 pub(crate) use history::history_size;
+pub use identity::{Identities, Identity, Traits};
 pub(crate) use pairs::pairs;
 pub(crate) use population::{Moulds, SLICES};
 pub use walls::KinematicWalls;
@@ -41,8 +43,8 @@ use serde::{Deserialize, Serialize};
 use crate::math::grid::FRACTION;
 use crate::math::rotation::Quaternion;
 use crate::model::flow::Traffic;
+use crate::model::nearest_image;
 use crate::model::wall::{self};
-use crate::model::{ModelBody, nearest_image};
 use crate::state::layout::{
     Action, BallKind, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall,
     Facet, Group, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
@@ -56,7 +58,7 @@ buffers! {
         pub origin: DVec3,
         /// Identity of each body; `body_count` elements.
         #[doc(hidden)]
-        pub identities: Vec<Identity>,
+        pub identities: Identities,
         /// Energy that the contacts of bodies dissipated that are no longer there.
         #[doc(hidden)]
         pub gone: Dissipated,
@@ -149,33 +151,6 @@ buffers! {
         BodyBonds = body_bonds: BodyBonds, per BodyWithBonds, carried;
         /// Counters of the run; one element.
         Stats = stats: Stats, per Model, carried;
-    }
-}
-
-/// Identity of a body.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// The number by which it is known: that of its place at the start, and further ones for bodies that
-    /// came later. No two bodies of a run have the same.
-    pub id: u64,
-    /// Index of its shape in [`Model::shapes`](crate::model::Model::shapes).
-    pub shape: usize,
-    /// Whether it is fixed.
-    pub fixed: bool,
-    /// Index of its group in [`Forces::groups`](crate::model::forces::Forces::groups).
-    pub group: usize,
-}
-
-impl Identity {
-    /// Identity of a body of the model.
-    pub(crate) fn of(id: u64, body: &ModelBody) -> Identity {
-        Identity {
-            id,
-            shape: body.shape,
-            fixed: body.fixed,
-            group: body.group,
-        }
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Mould {
 }
 
 impl Moulds {
-    /// Those of the bodies of a model, whose state this is.
+    /// Finds those of the bodies of a model, whose state this is.
     pub fn new(model: &Model, state: &State) -> Moulds {
         let capacity = |shape: usize| {
             let heat = model.heat.as_ref();
@@ -80,7 +80,6 @@ impl State {
 
     /// Makes room for so many more bodies, as if each had one sphere.
     pub(super) fn reserve(&mut self, count: usize) {
-        self.identities.reserve(count);
         self.bodies.reserve(count);
         self.spheres.reserve(count);
     }
@@ -208,7 +207,7 @@ impl State {
         };
         let spheres = self.spheres_of_all(bodies);
         let leaving = runs(bodies.iter().map(|&body| body as usize..body as usize + 1));
-        take_out(&mut self.identities, &leaving);
+        self.identities.take_out(&leaving);
         self.take_out_of_buffers(&leaving, &spheres);
         let place = |body: u32| {
             let before = bodies.partition_point(|&gone| gone < body);

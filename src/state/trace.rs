@@ -20,7 +20,7 @@ impl Trace {
             samples.extend(self.bodies.iter().map(|&body| Sample {
                 step,
                 body,
-                identity: state.identities[body as usize],
+                identity: state.identities.at(body as usize),
                 state: state.bodies[body as usize],
                 load: state.load(&state.bodies[body as usize]),
             }));

@@ -227,7 +227,8 @@ impl Moment {
         let sums = state
             .bodies
             .par_iter()
-            .zip(&state.identities)
+            .enumerate()
+            .map(|(index, body)| (body, state.identities[index]))
             .filter(|(_, who)| !who.fixed)
             .map(|(body, who)| {
                 let clump = &model.shapes[who.shape];

@@ -882,7 +882,7 @@ impl Viewer {
         };
         // Where it is now among the bodies; it may be gone.
         let identities = &stage.simulation.on_host().identities;
-        let Ok(index) = identities.binary_search_by_key(&state.id, |body| body.id) else {
+        let Some(index) = identities.find(state.id) else {
             self.picked = None;
             return self.hand.let_go();
         };

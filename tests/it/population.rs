@@ -218,7 +218,7 @@ fn histories(state: &State) -> BTreeMap<Name, Vec<Vec4>> {
     let place = |sphere: usize| {
         let body = state.spheres[sphere].body as usize;
         let member = sphere as u32 - state.bodies[body].first_sphere;
-        (state.identities[body].id, member)
+        (state.identities.id(body), member)
     };
     let mut histories = BTreeMap::new();
     for sphere in 0..state.spheres.len() {

@@ -20,7 +20,7 @@ use crate::state::layout::{
     self, APPLIED, ASLEEP, DISTURBED, FAST, GHOST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats,
     THRUST,
 };
-use crate::state::{Identity, KinematicWalls, State as Buffers};
+use crate::state::{Identities, Identity, KinematicWalls, State as Buffers};
 
 /// The state of the reference: what is like nothing else; buffers that have their structs in either precision; and
 /// buffers of integers, which are copied.
@@ -170,12 +170,12 @@ impl<R: Real> State<R> {
     }
 
     /// Keeps the bodies of these identities, as far as they are there, with what belongs to each. New ones come last.
-    fn keep(&mut self, identities: &[Identity]) {
-        if self.identities == identities {
+    fn keep(&mut self, identities: &Identities) {
+        if identities.iter().eq(self.identities.iter().copied()) {
             return;
         }
         let old = std::mem::take(&mut self.identities);
-        let place = |identity: &Identity| old.binary_search_by_key(&identity.id, |own| own.id).ok();
+        let place = |identity: Identity| old.binary_search_by_key(&identity.id, |own| own.id).ok();
         let places: Vec<usize> = identities.iter().filter_map(place).collect();
         let loads = places.iter().flat_map(|&place| {
             let body = &self.bodies[place];
@@ -194,7 +194,7 @@ impl<R: Real> State<R> {
             .filter_map(|&place| self.body_bonds.get(place));
         self.body_bonds = bonds.copied().collect();
         self.bodies = places.iter().map(|&place| self.bodies[place]).collect();
-        self.identities = identities.to_vec();
+        self.identities = identities.iter().collect();
     }
 
     /// The members of a body, and what they are part of.
