@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -27,6 +28,8 @@ use rockfall::{Backend, Error, NewBody, Options, Simulation, Watch};
 /// A rank that is a thread.
 struct Thread {
     rank: usize,
+    /// Bytes that all of them have sent.
+    sent: Arc<AtomicUsize>,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
 }
@@ -34,6 +37,11 @@ struct Thread {
 impl Thread {
     /// So many that reach each other.
     fn all(count: usize) -> Vec<Arc<dyn Ranks>> {
+        Thread::counted(count, &Arc::default())
+    }
+
+    /// So many that count the bytes that they send.
+    fn counted(count: usize, sent: &Arc<AtomicUsize>) -> Vec<Arc<dyn Ranks>> {
         let mut channels: Vec<Vec<_>> = (0..count)
             .map(|_| (0..count).map(|_| channel()).collect())
             .collect();
@@ -46,7 +54,12 @@ impl Thread {
             }
         }
         let ranks = senders.into_iter().zip(receivers).enumerate();
-        let ranks = ranks.map(|(rank, (to, from))| Thread { rank, to, from });
+        let ranks = ranks.map(|(rank, (to, from))| Thread {
+            rank,
+            sent: Arc::clone(sent),
+            to,
+            from,
+        });
         ranks.map(|rank| Arc::new(rank) as Arc<dyn Ranks>).collect()
     }
 }
@@ -62,6 +75,7 @@ impl Ranks for Thread {
 
     fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
         for (rank, bytes) in sent {
+            self.sent.fetch_add(bytes.len(), Ordering::Relaxed);
             self.to[*rank].send(bytes.to_vec()).unwrap();
         }
         for (rank, bytes) in received {
@@ -84,12 +98,15 @@ impl Ranks for Thread {
 
 /// Does something with a simulation on so many ranks, on the CPU engine.
 fn on_ranks<T>(model: &Model, count: usize, act: impl FnOnce(&mut Simulation) -> T) -> T {
-    let options = Options {
+    on_ranks_with(model, count, &cpu_options(), act)
+}
+
+fn cpu_options() -> Options {
+    Options {
         backend: Backend::Cpu,
         threads: Some(1),
         ..Options::default()
-    };
-    on_ranks_with(model, count, &options, act)
+    }
 }
 
 /// Does something with a simulation on so many ranks, with these options.
@@ -99,7 +116,16 @@ fn on_ranks_with<T>(
     options: &Options,
     act: impl FnOnce(&mut Simulation) -> T,
 ) -> T {
-    let mut ranks = Thread::all(count);
+    on_these(Thread::all(count), model, options, act)
+}
+
+/// Does something with a simulation on some ranks, with these options.
+fn on_these<T>(
+    mut ranks: Vec<Arc<dyn Ranks>>,
+    model: &Model,
+    options: &Options,
+    act: impl FnOnce(&mut Simulation) -> T,
+) -> T {
     thread::scope(|scope| {
         for rank in ranks.drain(1..) {
             scope.spawn(|| serve_rank(rank));
@@ -174,6 +200,7 @@ fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
 /// Holds what a run carries on, on so many ranks, to what it does on one, but for lists.
 fn are_equal(found: &State, expected: &State, count: usize) {
     let equal = [
+        ("identities", found.identities == expected.identities),
         ("bodies", found.bodies == expected.bodies),
         ("loads", found.sphere_loads == expected.sphere_loads),
         ("forces", found.body_forces == expected.body_forces),
@@ -679,14 +706,20 @@ fn rank_0_has_no_copy_of_the_others_bodies() {
     });
 }
 
-/// Its bodies are nowhere but in the parts of the ranks, and in the hands of rank 0 on their way there.
+/// A fill on a grid of so many balls and rods, and what else is given of it.
+fn grid_fill(count: usize, more: Value) -> Value {
+    let mut fill = json!({ "count": count, "shapes": { "ball": 2, "rod": 1 }, "placement": "grid", "jitter": 0.004, "seed": 4,
+        "region": { "min": [-2, 0, -2], "max": [2, 10, 2] }, "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] } });
+    for (key, value) in more.as_object().unwrap() {
+        fill[key] = value.clone();
+    }
+    fill
+}
+
+/// Its bodies are nowhere but in the parts of the ranks.
 #[test]
 fn a_large_fill_is_made_part_by_part() {
-    let model = scene(json!({
-        "fills": [ { "count": 100_000, "shapes": { "ball": 2, "rod": 1 }, "placement": "grid", "jitter": 0.004, "seed": 4,
-                     "region": { "min": [-2, 0, -2], "max": [2, 10, 2] },
-                     "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] } } ],
-    }));
+    let model = scene(json!({ "fills": [ grid_fill(100_000, json!({})) ] }));
     let mut one = Simulation::on_cpu(model.clone(), Some(2)).unwrap();
     one.step(3).unwrap();
     let (summary, warnings) = (summed(&mut one), warned(&mut one));
@@ -710,6 +743,98 @@ fn a_large_fill_is_made_part_by_part() {
             assert_eq!(besides_its_part(simulation), 0);
         });
     }
+    assert!(!model.bodies.is_listed());
+}
+
+/// Bytes that ranks send each other until a simulation of a scene can take its first step.
+fn sent_before_the_first_step(model: &Model, count: usize) -> usize {
+    let sent = Arc::default();
+    let ranks = Thread::counted(count, &sent);
+    on_these(ranks, model, &cpu_options(), |_| {
+        sent.load(Ordering::Relaxed)
+    })
+}
+
+#[test]
+fn each_rank_makes_the_bodies_of_its_block() {
+    let of = |fills: Vec<Value>| scene(json!({ "fills": fills }));
+    let ball = json!({ "shape": "ball", "position": [0, 1, 0] });
+    let few = scene(json!({ "fills": [], "bodies": [ball] }));
+    let made = of(vec![grid_fill(100_000, json!({}))]);
+    let random = json!({ "count": 500, "shapes": { "ball": 1 }, "placement": "random",
+                         "region": { "min": [4, 0, -2], "max": [6, 2, 2] } });
+    let both = of(vec![random, grid_fill(100_000, json!({}))]);
+    let [few, made, both] = [few, made, both].map(|model| sent_before_the_first_step(&model, 4));
+    // The cuts of space, and a few numbers of the fill.
+    assert!(made < few + 100_000, "{made} bytes, {few} without bodies");
+    // Rank 0 sends what it has in a list.
+    assert!(
+        (100 * 500..400 * 500).contains(&(both - made)),
+        "{both}, {made}"
+    );
+}
+
+/// Fills of mixed shapes, sizes, orientations and velocities that keep away from each other, from walls and from other bodies; and
+/// what else is given.
+fn mixed_fills(more: Value) -> Model {
+    let mut own = json!({
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 },
+                       "glue": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" },
+                    "rod": { "rod": { "n": 3, "radius": 0.015, "spacing": 0.02 }, "material": "m" },
+                    "rock": { "sphere": { "radius": 0.3 }, "material": "m" } },
+        "groups": { "light": { "drag": { "linear": 1e-3 } } },
+        "bodies": [ { "name": "rock", "shape": "rock", "position": [0.1, 0.6, 0.2], "velocity": [0, -1, 0] },
+                    { "name": "held", "shape": "rock", "position": [-0.9, 1.5, 0.2], "fixed": true } ],
+        "springs": [ { "from": { "body": "rock" }, "to": { "body": "held" }, "stiffness": 100 } ],
+        "forces": [ { "body": "rock", "force": [3, 0, 0] } ],
+        "walls": [ { "name": "pipe", "cylinder": { "radius": 0.4, "height": 3 }, "side": "outside", "material": "m",
+                     "position": [1.2, 2, 0] } ],
+        "fills": [
+            grid_fill(60_000, json!({ "sizes": { "table": [[0.6, 1], [1, 2]] },
+                                      "angular_velocity": { "min": [-9, -9, -9], "max": [9, 9, 9] } })),
+            { "count": 300, "shapes": { "rod": 1 }, "placement": "random", "seed": 9,
+              "region": { "min": [-2, 0, 2], "max": [2, 2, 3] } },
+            // Sites are closer than some bodies are long, and some were taken before.
+            grid_fill(45_000, json!({ "spacing": 0.055, "jitter": 0.01, "seed": 7, "orientation": [0, 0, 0.6, 0.8],
+                                      "region": { "min": [-2, 1, -2], "max": [2, 6, 2] }, "group": "light" })),
+        ],
+    });
+    for (key, value) in more.as_object().unwrap() {
+        own[key] = value.clone();
+    }
+    scene(own)
+}
+
+#[test]
+fn fills_beside_other_bodies_are_made_by_each_rank() {
+    let model = mixed_fills(json!({}));
+    is_held_after(&model, taking(&[2, 1]));
+    assert!(!model.bodies.is_listed());
+}
+
+#[test]
+fn bodies_that_are_made_are_those_of_a_list() {
+    let made = mixed_fills(json!({}));
+    // Nothing is of this material, but where there may be bonds, bodies are in a list.
+    let bonds = json!([{ "between": ["glue", "glue"], "young_modulus": 1e6 }]);
+    let listed = mixed_fills(json!({ "bonds": bonds }));
+    assert!(listed.bonds.is_empty() && listed.bodies.is_listed() && !made.bodies.is_listed());
+    assert_eq!(made.sphere_count(), listed.sphere_count());
+    assert_eq!(made.hash(), listed.hash());
+    assert!(!made.bodies.is_listed());
+    assert!(made.bodies == listed.bodies);
+}
+
+#[test]
+fn warm_fills_in_a_periodic_box_are_made_by_each_rank() {
+    let model = scene(json!({
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4, "conductivity": 20, "heat_capacity": 500 } },
+        "domain": { "min": [-2, 0, -2], "max": [2, 1, 2], "periodic": [true, false, true] },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" } ],
+        "fills": [ grid_fill(100_000, json!({ "temperature": 400 })) ],
+    }));
+    is_held_after(&model, taking(&[3]));
     assert!(!model.bodies.is_listed());
 }
 
