@@ -233,7 +233,7 @@ impl Table {
     /// The bonds, broken ones too. `from` and `to` are the centres of mass of the bodies, `middle` is where the bond is between
     /// them, or was when it broke. `force` acts on the first body, and so does `moment`, about the middle; `load` is the stress over the
     /// strength. `broken` is 0, 1 if tension broke it and 2 if shear did; then `energy` is what it held. `breaks` counts how often
-    /// it has broken, and `time` is when it last broke or healed, or -1.
+    /// it has broken, and `changed` is when it last broke or healed, or -1.
     pub fn bonds(snapshot: &Snapshot) -> Table {
         let bonds: Vec<_> = snapshot.state.bonded().collect();
         let of = || bonds.iter();
@@ -249,7 +249,7 @@ impl Table {
                     of().map(|b| b.broken.map_or(0, |own| 1 + u32::from(own.by_shear))),
                 ),
                 column("breaks", "", of().map(|b| b.breaks)),
-                column("time", "s", of().map(|b| b.changed().unwrap_or(-1.0))),
+                column("changed", "s", of().map(|b| b.changed().unwrap_or(-1.0))),
                 column(
                     "energy",
                     "J",

@@ -587,7 +587,7 @@ fn the_table_lists_each_break_and_each_healing() {
     assert!(
         matches!(&column("breaks").values, Values::U32(own) if own[0] as usize == (rows.len()) / 2)
     );
-    assert!(matches!(&column("time").values, Values::F64(own) if own[0] == before));
+    assert!(matches!(&column("changed").values, Values::F64(own) if own[0] == before));
 }
 
 /// A fixed ball, and one that hangs from it and falls asleep: it stays where it hangs.
