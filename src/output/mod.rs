@@ -6,6 +6,7 @@ mod checkpoint;
 mod folder;
 mod gltf;
 mod kept;
+mod layout;
 mod measures;
 mod meshes;
 mod npz;

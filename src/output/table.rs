@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+
+use bytemuck::{Pod, pod_collect_to_vec};
 use glam::{DVec3, Vec3};
 
 use crate::model::quantity::QUANTITIES;
@@ -55,6 +58,23 @@ impl Values {
             Values::F64(_) => 8,
             Values::U32(_) | Values::I32(_) | Values::F32(_) => 4,
         }
+    }
+
+    /// The bytes of one number of each row of so many.
+    pub(super) fn component(&self, index: usize, components: usize) -> Cow<'_, [u8]> {
+        fn every<T: Pod>(numbers: &[T], index: usize, components: usize) -> Vec<u8> {
+            let own = numbers.iter().skip(index).step_by(components);
+            pod_collect_to_vec(&own.copied().collect::<Vec<T>>())
+        }
+        if components == 1 {
+            return Cow::Borrowed(self.bytes());
+        }
+        Cow::Owned(match self {
+            Values::U32(values) => every(values, index, components),
+            Values::I32(values) => every(values, index, components),
+            Values::F32(values) => every(values, index, components),
+            Values::F64(values) => every(values, index, components),
+        })
     }
 }
 

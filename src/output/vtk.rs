@@ -1,27 +1,48 @@
 //! VTK's XML files of polygonal data, with the numbers appended as raw bytes; and `.pvd` files, which
 //! list those of a time series.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use bytemuck::cast_slice;
+
+use super::layout::{Layout, Source};
 use super::table::{Column, Table, Values};
 use super::walls::WallMesh;
 use crate::simulation::analysis::fields::{Fields, Grid};
 
 /// Contents of a VTK file: points, cells made of them, and numbers that belong to either.
-#[derive(Default)]
 struct PolyData<'a> {
-    /// x, y, z of each.
-    points: Vec<f64>,
-    /// Point by point; each one is a cell.
-    verts: bool,
-    /// Two points each.
-    lines: Vec<u32>,
-    /// Three points each.
-    triangles: Vec<u32>,
-    point_data: Vec<&'a Column>,
-    cell_data: Vec<&'a Column>,
+    /// Number of points, and x, y, z of each.
+    points: (usize, Data<'a>),
+    /// Numbers of cells of each kind, and their points.
+    cells: [(usize, Data<'a>); 3],
+    point_data: Vec<(&'a Column, Data<'a>)>,
+    cell_data: Vec<(&'a Column, Data<'a>)>,
+}
+
+/// Kinds of cells, and the points of each.
+const CELLS: [(&str, u32); 3] = [("Verts", 1), ("Lines", 2), ("Polys", 3)];
+
+/// Numbers that are appended: there, or the rows of a table.
+#[derive(Clone)]
+enum Data<'a> {
+    Bytes(Cow<'a, [u8]>),
+    Rows(Source),
+}
+
+const NONE: Data = Data::Bytes(Cow::Borrowed(&[]));
+
+impl Data<'_> {
+    fn there(bytes: &[u8]) -> Data<'_> {
+        Data::Bytes(Cow::Borrowed(bytes))
+    }
+
+    fn of(column: &Column) -> Data<'_> {
+        Data::there(column.values.bytes())
+    }
 }
 
 /// Writes bodies or spheres as points: `position` says where, the other columns belong to them.
@@ -29,13 +50,19 @@ struct PolyData<'a> {
 /// # Errors
 /// If `writer` fails.
 pub fn write_points(writer: &mut BufWriter<File>, table: &Table, time: f64) -> io::Result<()> {
+    points(table, table.rows, time).write(writer, table)
+}
+
+/// The file of [`write_points`] for so many rows of a table with these columns.
+pub(super) fn points(table: &Table, rows: usize, time: f64) -> Layout {
+    let vertices = Data::Rows(Source::Indices(1));
     let data = PolyData {
-        points: floats(table, "position").to_vec(),
-        verts: true,
+        points: (rows, Data::Rows(Source::Column(place(table, "position")))),
+        cells: [(rows, vertices), (0, NONE), (0, NONE)],
         point_data: others(table, &["position"]),
-        ..PolyData::default()
+        cell_data: Vec::new(),
     };
-    write(writer, &data, time)
+    lay_out(&data, time, table, rows)
 }
 
 /// Writes contacts as lines from one centre to the other, or to the wall; and bonds from one body to the other.
@@ -43,16 +70,20 @@ pub fn write_points(writer: &mut BufWriter<File>, table: &Table, time: f64) -> i
 /// # Errors
 /// If `writer` fails.
 pub fn write_contacts(writer: &mut BufWriter<File>, table: &Table, time: f64) -> io::Result<()> {
-    let ends = floats(table, "from")
-        .chunks_exact(3)
-        .zip(floats(table, "to").chunks_exact(3));
+    contacts(table, table.rows, time).write(writer, table)
+}
+
+/// The file of [`write_contacts`] for so many rows of a table with these columns.
+pub(super) fn contacts(table: &Table, rows: usize, time: f64) -> Layout {
+    let ends = Source::Pair(place(table, "from"), place(table, "to"));
+    let lines = Data::Rows(Source::Indices(2));
     let data = PolyData {
-        points: ends.flat_map(|(from, to)| [from, to].concat()).collect(),
-        lines: (0..2 * table.rows as u32).collect(),
+        points: (2 * rows, Data::Rows(ends)),
+        cells: [(0, NONE), (rows, lines), (0, NONE)],
+        point_data: Vec::new(),
         cell_data: others(table, &["from", "to"]),
-        ..PolyData::default()
     };
-    write(writer, &data, time)
+    lay_out(&data, time, table, rows)
 }
 
 /// Writes walls as triangles: `wall` is the index of each triangle's wall, `velocity` (m/s) that of each
@@ -93,14 +124,20 @@ pub fn write_walls(writer: &mut BufWriter<File>, walls: &[WallMesh], time: f64) 
         values: Values::F32(depths.collect()),
     };
     let wears = walls.iter().any(|wall| !wall.worn.is_empty());
+    let cell_data = [&wall].into_iter().chain(wears.then_some(&wear));
+    let triangle_count = triangles.len() / 3;
+    let triangles = Data::there(cast_slice(&triangles));
     let data = PolyData {
-        points,
-        triangles,
-        point_data: vec![&velocity],
-        cell_data: [&wall].into_iter().chain(wears.then_some(&wear)).collect(),
-        ..PolyData::default()
+        points: (points.len() / 3, Data::there(cast_slice(&points))),
+        cells: [(0, NONE), (0, NONE), (triangle_count, triangles)],
+        point_data: vec![(&velocity, Data::of(&velocity))],
+        cell_data: cell_data.map(|own| (own, Data::of(own))).collect(),
     };
-    write(writer, &data, time)
+    let none = Table {
+        rows: 0,
+        columns: Vec::new(),
+    };
+    lay_out(&data, time, &none, 0).write(writer, &none)
 }
 
 /// Writes fields as image data, the numbers in its cells.
@@ -109,18 +146,16 @@ pub fn write_walls(writer: &mut BufWriter<File>, walls: &[WallMesh], time: f64) 
 /// If `writer` fails.
 pub fn write_fields(writer: &mut BufWriter<File>, fields: &Fields, time: f64) -> io::Result<()> {
     let table = Table::fields(fields);
-    let mut appended = Appended::default();
-    let text =
-        describe_image(&table, fields.grid(), time, &mut appended).expect("a string takes all");
-    appended.write(writer, &text)
+    let mut appended = Appended::new(&table, table.rows);
+    let text = describe_image(fields.grid(), time, &mut appended).expect("a string takes all");
+    appended.layout(&text).write(writer, &table)
 }
 
 /// The text of image data up to the bytes, which are put into `appended`.
-fn describe_image<'a>(
-    table: &'a Table,
+fn describe_image(
     grid: &Grid,
     time: f64,
-    appended: &mut Appended<'a>,
+    appended: &mut Appended,
 ) -> Result<String, std::fmt::Error> {
     let [i, j, k] = grid.cells;
     let (origin, spacing) = (grid.min, grid.spacing());
@@ -138,8 +173,8 @@ fn describe_image<'a>(
         out,
         "    <Piece Extent=\"0 {i} 0 {j} 0 {k}\">\n      <CellData>"
     )?;
-    for column in others(table, &["position"]) {
-        array(out, column, appended.add(column.values.bytes()))?;
+    for (column, data) in others(appended.table, &["position"]) {
+        array(out, column, appended.add(data))?;
     }
     write!(
         out,
@@ -165,61 +200,86 @@ pub fn write_pvd(writer: &mut impl Write, files: &[(f64, String)]) -> io::Result
     writeln!(writer, "  </Collection>\n</VTKFile>")
 }
 
-fn floats<'a>(table: &'a Table, name: &str) -> &'a [f64] {
-    match &table.column(name).values {
-        Values::F64(values) => values,
-        _ => unreachable!("places are in double precision"),
-    }
+/// Index of a column of a table that has it.
+fn place(table: &Table, name: &str) -> usize {
+    let mut columns = table.columns.iter();
+    let place = columns.position(|column| column.name == name);
+    place.expect("places are in the table")
 }
 
-fn others<'a>(table: &'a Table, but: &[&str]) -> Vec<&'a Column> {
-    let columns = table.columns.iter();
-    columns.filter(|c| !but.contains(&c.name)).collect()
+fn others<'a>(table: &'a Table, but: &[&str]) -> Vec<(&'a Column, Data<'a>)> {
+    let columns = table.columns.iter().enumerate();
+    let others = columns.filter(|(_, column)| !but.contains(&column.name));
+    others
+        .map(|(index, column)| (column, Data::Rows(Source::Column(index))))
+        .collect()
 }
 
 /// The raw bytes at the end of a file, each block after its length.
-#[derive(Default)]
 struct Appended<'a> {
-    blocks: Vec<std::borrow::Cow<'a, [u8]>>,
+    /// A table with the columns whose rows are among them, and how many rows there are.
+    table: &'a Table,
+    rows: usize,
+    blocks: Vec<Data<'a>>,
     offset: usize,
 }
 
 impl<'a> Appended<'a> {
+    fn new(table: &'a Table, rows: usize) -> Appended<'a> {
+        Appended {
+            table,
+            rows,
+            blocks: Vec::new(),
+            offset: 0,
+        }
+    }
+
     /// Adds a block and returns where it starts.
-    fn add(&mut self, bytes: impl Into<std::borrow::Cow<'a, [u8]>>) -> usize {
-        let (bytes, offset) = (bytes.into(), self.offset);
-        self.offset += 8 + bytes.len();
-        self.blocks.push(bytes);
+    fn add(&mut self, block: Data<'a>) -> usize {
+        let offset = self.offset;
+        self.offset += 8 + self.length(&block);
+        self.blocks.push(block);
         offset
     }
 
-    /// Writes a file whose text goes up to these bytes.
-    fn write(&self, writer: &mut BufWriter<File>, text: &str) -> io::Result<()> {
-        writer.write_all(text.as_bytes())?;
-        for block in &self.blocks {
-            writer.write_all(&(block.len() as u64).to_le_bytes())?;
-            writer.write_all(block)?;
+    fn length(&self, block: &Data) -> usize {
+        match block {
+            Data::Bytes(bytes) => bytes.len(),
+            Data::Rows(source) => source.size(self.table) * self.rows,
         }
-        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")
+    }
+
+    /// The file whose text goes up to these bytes.
+    fn layout(&self, text: &str) -> Layout {
+        let mut layout = Layout::default();
+        layout.put(text.as_bytes());
+        for block in &self.blocks {
+            layout.put(&(self.length(block) as u64).to_le_bytes());
+            match block {
+                Data::Bytes(bytes) => layout.put(bytes),
+                Data::Rows(source) => layout.add(*source, self.table, self.rows),
+            }
+        }
+        layout.put(b"\n  </AppendedData>\n</VTKFile>\n");
+        layout
     }
 }
 
-fn write<'a>(writer: &mut BufWriter<File>, data: &'a PolyData<'a>, time: f64) -> io::Result<()> {
-    let mut appended = Appended::default();
+/// The file of some data, in which there are so many rows of a table with these columns.
+fn lay_out<'a>(data: &PolyData<'a>, time: f64, table: &'a Table, rows: usize) -> Layout {
+    let mut appended = Appended::new(table, rows);
     let text = describe(data, time, &mut appended).expect("a string takes all");
-    appended.write(writer, &text)
+    appended.layout(&text)
 }
 
 /// The text of a file up to the bytes, which are put into `appended`.
 fn describe<'a>(
-    data: &'a PolyData<'a>,
+    data: &PolyData<'a>,
     time: f64,
     appended: &mut Appended<'a>,
 ) -> Result<String, std::fmt::Error> {
-    let points = data.points.len() / 3;
-    let verts = if data.verts { points } else { 0 };
-    let lines = data.lines.len() / 2;
-    let triangles = data.triangles.len() / 3;
+    let points = data.points.0;
+    let [verts, lines, triangles] = data.cells.each_ref().map(|(count, _)| count);
     let mut text = String::from("<?xml version=\"1.0\"?>\n");
     let out = &mut text;
     writeln!(
@@ -238,30 +298,29 @@ fn describe<'a>(
         ("CellData", &data.cell_data),
     ] {
         writeln!(out, "      <{name}>")?;
-        for column in columns {
-            array(out, column, appended.add(column.values.bytes()))?;
+        for (column, data) in columns {
+            array(out, column, appended.add(data.clone()))?;
         }
         writeln!(out, "      </{name}>")?;
     }
     writeln!(out, "      <Points>")?;
-    let offset = appended.add(bytemuck::cast_slice(&data.points));
+    let offset = appended.add(data.points.1.clone());
     numbers(out, "Points", "Float64", 3, offset, "m")?;
     writeln!(out, "      </Points>")?;
-    let each: Vec<u32> = (0..verts as u32).collect();
-    for (name, connectivity, size) in [
-        ("Verts", &each, 1),
-        ("Lines", &data.lines, 2),
-        ("Polys", &data.triangles, 3),
-    ] {
-        if connectivity.is_empty() {
+    for ((name, size), (count, connectivity)) in CELLS.into_iter().zip(&data.cells) {
+        if *count == 0 {
             continue;
         }
-        let ends: Vec<u32> = (1..=(connectivity.len() / size) as u32)
-            .map(|cell| cell * size as u32)
-            .collect();
+        let ends = match connectivity {
+            Data::Rows(_) => Data::Rows(Source::Ends(size)),
+            Data::Bytes(_) => {
+                let ends: Vec<u32> = (1..=*count as u32).map(|cell| cell * size).collect();
+                Data::Bytes(Cow::Owned(cast_slice(&ends).to_vec()))
+            }
+        };
         writeln!(out, "      <{name}>")?;
-        for (part, values) in [("connectivity", connectivity), ("offsets", &ends)] {
-            let offset = appended.add(bytemuck::cast_slice::<u32, u8>(values).to_vec());
+        for (part, values) in [("connectivity", connectivity.clone()), ("offsets", ends)] {
+            let offset = appended.add(values);
             numbers(out, part, "Int32", 1, offset, "")?;
         }
         writeln!(out, "      </{name}>")?;
