@@ -1,12 +1,16 @@
 use std::borrow::Cow;
 
-use bytemuck::{Pod, pod_collect_to_vec};
+use bytemuck::{Pod, cast_slice, pod_collect_to_vec};
 use glam::{DVec3, Vec3};
 
+use crate::model::Model;
+use crate::model::clump::Clump;
 use crate::model::quantity::QUANTITIES;
 use crate::model::wall::Pose;
-use crate::simulation::network::Partner;
-use crate::simulation::snapshot::Snapshot;
+use crate::simulation::network::{Partner, contacts};
+use crate::simulation::snapshot::{Snapshot, bodies, spheres};
+use crate::state::State;
+use crate::step::Before;
 
 /// Quantities of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
 /// from.
@@ -45,10 +49,10 @@ impl Values {
     /// Their bytes, little-endian.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Values::U32(values) => bytemuck::cast_slice(values),
-            Values::I32(values) => bytemuck::cast_slice(values),
-            Values::F32(values) => bytemuck::cast_slice(values),
-            Values::F64(values) => bytemuck::cast_slice(values),
+            Values::U32(values) => cast_slice(values),
+            Values::I32(values) => cast_slice(values),
+            Values::F32(values) => cast_slice(values),
+            Values::F64(values) => cast_slice(values),
         }
     }
 
@@ -118,22 +122,57 @@ fn vectors<T: Number, const N: usize>(
     }
 }
 
-impl Table {
-    /// The bodies of a snapshot.
-    ///
-    /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
-    /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
-    /// contacts did in the last step, without gravity. The [quantities](QUANTITIES) that the scene has come last,
-    /// and with bonds `damage`, the part of them that is broken.
-    pub fn bodies(snapshot: &Snapshot) -> Table {
-        let bodies: Vec<_> = snapshot.bodies().collect();
-        let state = snapshot.state;
+/// Bodies of which tables are made: those of a state, or of a part of it.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub shapes: &'a [Clump],
+    /// Which of the [quantities](QUANTITIES) the bodies have.
+    pub has: [bool; QUANTITIES.len()],
+    pub state: &'a State,
+    /// What comes before them in the whole.
+    pub before: &'a Before,
+}
+
+impl Rows<'_> {
+    /// Which of the [quantities](QUANTITIES) the bodies of a model have.
+    pub fn has(model: &Model) -> [bool; QUANTITIES.len()] {
+        QUANTITIES.map(|quantity| (quantity.is_on)(model))
+    }
+
+    fn of<'a>(snapshot: &Snapshot<'a>, before: &'a Before) -> Rows<'a> {
+        let Snapshot { model, state, .. } = *snapshot;
+        Rows {
+            shapes: &model.shapes,
+            has: Rows::has(model),
+            state,
+            before,
+        }
+    }
+
+    /// Index of a body in the whole.
+    fn body(&self, own: u32) -> u32 {
+        // One before these is counted from the first of them, too.
+        own.wrapping_add(self.before.bodies)
+    }
+
+    /// Index of a sphere in the whole.
+    fn sphere(&self, own: u32) -> u32 {
+        match own.checked_sub(self.state.params.sphere_count) {
+            Some(other) => self.before.others[other as usize],
+            None => own + self.before.spheres,
+        }
+    }
+
+    /// See [`Table::bodies`].
+    pub fn bodies(&self) -> Table {
+        let state = self.state;
+        let bodies: Vec<_> = bodies(self.shapes, state).collect();
         let loads: Vec<_> = state.bodies.iter().map(|body| state.load(body)).collect();
         let of = || bodies.iter();
-        let material = |shape: usize| snapshot.model.shapes[shape].materials[0] as u32;
-        let quantities = QUANTITIES.iter().enumerate();
-        let quantities = quantities.filter(|(_, quantity)| (quantity.is_on)(snapshot.model));
-        let quantities = quantities.map(|(index, quantity)| {
+        let material = |shape: usize| self.shapes[shape].materials[0] as u32;
+        let quantities = QUANTITIES.iter().enumerate().zip(self.has);
+        let quantities = quantities.filter(|(_, has)| *has);
+        let quantities = quantities.map(|((index, quantity), _)| {
             let numbers = of().filter_map(|body| body.quantities.array()[index]);
             column(
                 quantity.name,
@@ -141,12 +180,12 @@ impl Table {
                 numbers.map(|number| number as f32),
             )
         });
-        let damage = (!state.body_bonds.is_empty())
+        let damage = (state.params.bonds == 1)
             .then(|| column("damage", "", state.body_bonds.iter().map(|own| own.damage)));
         Table {
             rows: bodies.len(),
             columns: vec![
-                column("body", "", of().map(|b| b.index as u32)),
+                column("body", "", of().map(|b| self.body(b.index as u32))),
                 column("shape", "", of().map(|b| b.shape as u32)),
                 column("material", "", of().map(|b| material(b.shape))),
                 column("fixed", "", of().map(|b| u32::from(b.fixed))),
@@ -180,14 +219,14 @@ impl Table {
         }
     }
 
-    /// The spheres of a snapshot; `force` is what contacts did to each in the last step.
-    pub fn spheres(snapshot: &Snapshot) -> Table {
-        let spheres: Vec<_> = snapshot.spheres().collect();
+    /// See [`Table::spheres`].
+    pub fn spheres(&self) -> Table {
+        let spheres: Vec<_> = spheres(self.shapes, self.state).collect();
         let of = || spheres.iter();
         Table {
             rows: spheres.len(),
             columns: vec![
-                column("body", "", of().map(|s| s.body as u32)),
+                column("body", "", of().map(|s| self.body(s.body as u32))),
                 column("shape", "", of().map(|s| s.shape as u32)),
                 column("material", "", of().map(|s| s.material as u32)),
                 column("radius", "m", of().map(|s| s.radius as f32)),
@@ -203,15 +242,15 @@ impl Table {
         }
     }
 
-    /// The contacts of the last step. `from` is the centre of the sphere, `to` that of the other one or
-    /// where it touches a wall; `normal` points that way, `force` acts on the sphere. Of `other_sphere`
-    /// with `other_body` and `wall`, what it does not touch is -1.
-    pub fn contacts(snapshot: &Snapshot) -> Table {
-        let contacts: Vec<_> = snapshot.contacts().collect();
+    /// See [`Table::contacts`].
+    pub fn contacts(&self) -> Table {
+        let state = self.state;
+        let contacts: Vec<_> = contacts(state).collect();
         let of = || contacts.iter();
-        let state = snapshot.state;
         let other = |partner: &Partner| match *partner {
-            Partner::Sphere { sphere, body } => [sphere as i32, body as i32, -1],
+            Partner::Sphere { sphere, body } => {
+                [self.sphere(sphere) as i32, self.body(body) as i32, -1]
+            }
             Partner::Wall(wall) => [-1, -1, wall as i32],
         };
         let part = |index: usize| of().map(move |c| other(&c.partner)[index]);
@@ -219,8 +258,8 @@ impl Table {
         Table {
             rows: contacts.len(),
             columns: vec![
-                column("sphere", "", of().map(|c| c.sphere)),
-                column("body", "", of().map(|c| c.body)),
+                column("sphere", "", of().map(|c| self.sphere(c.sphere))),
+                column("body", "", of().map(|c| self.body(c.body))),
                 column("other_sphere", "", part(0)),
                 column("other_body", "", part(1)),
                 column("wall", "", part(2)),
@@ -248,6 +287,30 @@ impl Table {
                 ),
             ],
         }
+    }
+}
+
+impl Table {
+    /// The bodies of a snapshot.
+    ///
+    /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
+    /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
+    /// contacts did in the last step, without gravity. The [quantities](QUANTITIES) that the scene has come last,
+    /// and with bonds `damage`, the part of them that is broken.
+    pub fn bodies(snapshot: &Snapshot) -> Table {
+        Rows::of(snapshot, &Before::default()).bodies()
+    }
+
+    /// The spheres of a snapshot; `force` is what contacts did to each in the last step.
+    pub fn spheres(snapshot: &Snapshot) -> Table {
+        Rows::of(snapshot, &Before::default()).spheres()
+    }
+
+    /// The contacts of the last step. `from` is the centre of the sphere, `to` that of the other one or
+    /// where it touches a wall; `normal` points that way, `force` acts on the sphere. Of `other_sphere`
+    /// with `other_body` and `wall`, what it does not touch is -1.
+    pub fn contacts(snapshot: &Snapshot) -> Table {
+        Rows::of(snapshot, &Before::default()).contacts()
     }
 
     /// The bonds, broken ones too. `from` and `to` are the centres of mass of the bodies, `middle` is where the bond is between

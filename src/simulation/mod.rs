@@ -818,7 +818,7 @@ impl Simulation {
     #[doc(hidden)]
     pub fn report(&self, index: usize, body: &crate::state::layout::Body) -> BodyState {
         report(
-            &self.model,
+            &self.model.shapes,
             &self.state,
             index,
             self.state.identities.at(index),
@@ -831,7 +831,7 @@ impl Simulation {
     pub fn report_sample(&self, sample: &Sample) -> BodyState {
         let index = sample.body as usize;
         report(
-            &self.model,
+            &self.model.shapes,
             &self.state,
             index,
             sample.identity,

@@ -146,51 +146,17 @@ impl<'a> Snapshot<'a> {
     /// # Panics
     /// If there is no body `index`.
     pub fn body(&self, index: usize) -> BodyState {
-        let identity = self.state.identities.at(index);
-        let body = &self.state.bodies[index];
-        BodyState {
-            quantities: self.state.quantities(index),
-            ..report(self.model, self.state, index, identity, body)
-        }
+        body(&self.model.shapes, self.state, index)
     }
 
     /// All bodies, one by one.
     pub fn bodies(self) -> impl ExactSizeIterator<Item = BodyState> + Clone + 'a {
-        (0..self.state.bodies.len()).map(move |index| self.body(index))
+        bodies(&self.model.shapes, self.state)
     }
 
     /// All spheres, one by one, body by body.
     pub fn spheres(self) -> impl Iterator<Item = SphereState> + Clone + 'a {
-        let Snapshot { model, state, .. } = self;
-        state
-            .bodies
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, body)| {
-                let start = state.identities.at(index);
-                let clump = &model.shapes[start.shape];
-                let center = state.position(body);
-                let axes = DMat3::from_quat(body_orientation(body));
-                let velocity = body.velocity.as_dvec3();
-                let spin = angular_velocity(body, moments(start, clump));
-                let first = body.first_sphere as usize;
-                let members = clump.spheres.iter().enumerate();
-                members.map(move |(member, sphere)| {
-                    let arm = axes * sphere.center;
-                    let index_of_sphere = first + member;
-                    SphereState {
-                        index: index_of_sphere,
-                        body: index,
-                        shape: start.shape,
-                        material: clump.materials[member],
-                        radius: sphere.radius,
-                        position: center + arm,
-                        velocity: velocity + spin.cross(arm),
-                        angular_velocity: spin,
-                        force: state.sphere_loads[index_of_sphere].force.as_dvec3(),
-                    }
-                })
-            })
+        spheres(&self.model.shapes, self.state)
     }
 
     /// All walls, one by one.
@@ -366,15 +332,70 @@ impl Simulation {
     }
 }
 
+/// Reported state of a body of one of these shapes.
+fn body(shapes: &[Clump], state: &State, index: usize) -> BodyState {
+    BodyState {
+        quantities: state.quantities(index),
+        ..report(
+            shapes,
+            state,
+            index,
+            state.identities.at(index),
+            &state.bodies[index],
+        )
+    }
+}
+
+/// Reported states of all bodies, which are of these shapes: of a model, a process may have no more than that.
+pub(crate) fn bodies<'a>(
+    shapes: &'a [Clump],
+    state: &'a State,
+) -> impl ExactSizeIterator<Item = BodyState> + Clone + 'a {
+    (0..state.bodies.len()).map(move |index| body(shapes, state, index))
+}
+
+/// Reported states of the spheres of all bodies, which are of these shapes.
+pub(crate) fn spheres<'a>(
+    shapes: &'a [Clump],
+    state: &'a State,
+) -> impl Iterator<Item = SphereState> + Clone + 'a {
+    let bodies = state.bodies.iter().enumerate();
+    bodies.flat_map(move |(index, body)| {
+        let start = state.identities.at(index);
+        let clump = &shapes[start.shape];
+        let center = state.position(body);
+        let axes = DMat3::from_quat(body_orientation(body));
+        let velocity = body.velocity.as_dvec3();
+        let spin = angular_velocity(body, moments(start, clump));
+        let first = body.first_sphere as usize;
+        let members = clump.spheres.iter().enumerate();
+        members.map(move |(member, sphere)| {
+            let arm = axes * sphere.center;
+            let index_of_sphere = first + member;
+            SphereState {
+                index: index_of_sphere,
+                body: index,
+                shape: start.shape,
+                material: clump.materials[member],
+                radius: sphere.radius,
+                position: center + arm,
+                velocity: velocity + spin.cross(arm),
+                angular_velocity: spin,
+                force: state.sphere_loads[index_of_sphere].force.as_dvec3(),
+            }
+        })
+    })
+}
+
 /// Reported state of a body, without the quantities that it carries.
 pub(crate) fn report(
-    model: &Model,
+    shapes: &[Clump],
     state: &State,
     index: usize,
     start: Identity,
     body: &Body,
 ) -> BodyState {
-    let clump = &model.shapes[start.shape];
+    let clump = &shapes[start.shape];
     let position = state.position(body);
     let orientation = body_orientation(body);
     BodyState {
