@@ -118,6 +118,19 @@ fn each_rank_has_a_gpu() {
     assert!(said.contains("rank 0: no usable adapter"), "{said}");
 }
 
+/// VTK files and states in the folder of a run.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for own in ["vtk", "states"] {
+        for entry in fs::read_dir(folder.join(own)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy();
+            files.push((format!("{own}/{name}"), fs::read(&path).unwrap()));
+        }
+    }
+    files
+}
+
 #[test]
 fn a_run_is_kept_and_goes_on_with_any_number_of_ranks() {
     let folder = TempDir::new().unwrap();
@@ -167,6 +180,11 @@ fn a_run_is_kept_and_goes_on_with_any_number_of_ranks() {
         rows
     };
     assert_eq!(statistics("of-three"), statistics("alone"));
+    assert_eq!(files(&folder.path().join("alone")).len(), 6 * 5);
+    for (name, bytes) in files(&folder.path().join("alone")) {
+        let found = fs::read(folder.path().join("of-three").join(&name)).unwrap();
+        assert!(found == bytes, "{name}");
+    }
     for (from, ranks) in [("of-three", 1), ("of-three", 2), ("alone", 4)] {
         let copy = format!("{from}-{ranks}");
         let copied = Command::new("cp")
@@ -281,11 +299,21 @@ fn what_is_wrong_is_said_once() {
 
 #[test]
 fn a_rank_that_cannot_write_is_named_and_the_last_checkpoint_is_whole() {
+    ends_where_rank_1_cannot_write("--checkpoint-every 100 --vtk none --states none");
+}
+
+#[test]
+fn a_rank_that_cannot_write_a_vtk_file_is_named() {
+    ends_where_rank_1_cannot_write("--vtk spheres --states none");
+}
+
+/// Has a run with such files end because rank 1 cannot write its part of them.
+fn ends_where_rank_1_cannot_write(files: &str) {
     let folder = TempDir::new().unwrap();
     scene(folder.path());
     let run = format!(
         "exec {} run scene.json --set fills[0].count=2000 --set 'fills[0].region={{\"min\":[-0.25,0,-0.25],\"max\":[0.25,3,0.25]}}' \
-         --threads 1 --steps 400 --checkpoint-every 100 --vtk none --states none --out kept",
+         --threads 1 --steps 400 {files} --out kept",
         program()
     );
     // Rank 1 may write so much of a file; what is behind that fails, as on a full disk.
@@ -309,7 +337,8 @@ fn a_rank_that_cannot_write_is_named_and_the_last_checkpoint_is_whole() {
     assert!(said.contains("rank 1: File too large"), "{said}");
     assert_eq!(said.matches("error:").count(), 1, "{said}");
     assert!(start_at.elapsed() < Duration::from_secs(60));
-    let left = fs::read_dir(folder.path().join("kept")).unwrap();
+    let folders = ["kept", "kept/vtk"].map(|name| folder.path().join(name));
+    let left = folders.iter().flat_map(|own| fs::read_dir(own).unwrap());
     let names = left.map(|entry| entry.unwrap().file_name());
     let names: Vec<String> = names
         .map(|name| name.to_string_lossy().into_owned())

@@ -74,7 +74,9 @@ mod with_mpi {
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
     use rockfall::internals::cluster::{self, Ranks};
+    use rockfall::output::write_share;
     use rockfall::simulation::{Cluster, serve_rank};
+    use rockfall::step::WriteSeek;
 
     use crate::failure::{Failure, Outcome};
     use crate::{interrupts, terminal};
@@ -155,7 +157,7 @@ mod with_mpi {
         }
         // The first rank stops all of them.
         interrupts::ignore();
-        serve_rank(ranks);
+        serve_rank(ranks, write_share);
         drop(universe);
         Ok(None)
     }
@@ -254,6 +256,10 @@ mod with_mpi {
             file.seek(SeekFrom::Start(place))?;
             file.write_all(bytes)?;
             file.sync_all()
+        }
+
+        fn open(&self, path: &Path) -> io::Result<Box<dyn WriteSeek>> {
+            Ok(Box::new(OpenOptions::new().write(true).open(path)?))
         }
 
         fn abort(&self, reason: &str) -> ! {

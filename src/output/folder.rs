@@ -10,12 +10,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::aside::{name, write_aside};
+use super::aside::{name, part, write_aside};
 use super::broken::{self, Broken};
 use super::checkpoint::write_checkpoint;
 use super::record::{Part, Record, Status};
 use super::statistics::{Statistics, rows_until};
 use super::table::Table;
+use super::together::{TOGETHER, Wanted, write_together};
 use super::walls::walls;
 use super::{RunSummary, vtk, write_npz};
 use crate::model::Model;
@@ -135,8 +136,8 @@ impl Plan {
 /// | `run.lock` | locked while a run writes to the folder |
 ///
 /// A thread of its own writes; the simulation only copies its state, and waits if the writer is more
-/// than one copy behind. Each file but the statistics is written aside and renamed, so what has a name
-/// is whole.
+/// than one copy behind. On a cluster, all ranks write the large files between two steps. Each file but the statistics is written aside
+/// and renamed, so what has a name is whole.
 pub struct RunFolder {
     path: PathBuf,
     plan: Plan,
@@ -150,6 +151,8 @@ pub struct RunFolder {
     last_checkpoint: Instant,
     /// Checkpoints that many have written so far.
     written: u64,
+    /// The last step of which many have written files.
+    shared: Option<u64>,
 }
 
 /// Progress of the simulation when a row of statistics was written.
@@ -181,9 +184,19 @@ struct Job {
     steps: u64,
     /// The row of statistics that is due, if one is.
     row: Option<DueRow>,
-    files: bool,
+    files: Option<DueFiles>,
     checkpoint: Option<Due>,
     measures: bool,
+}
+
+/// VTK files and states that are due.
+#[derive(Clone, Copy, PartialEq)]
+enum DueFiles {
+    /// To be written.
+    Now,
+    /// Files that [many write](TOGETHER) have been written, and get their names when all before them is written. The others are to be
+    /// written, and need no bodies.
+    Written,
 }
 
 /// A row of statistics that is due.
@@ -438,6 +451,7 @@ impl RunFolder {
             last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),
             written: 0,
+            shared: None,
         };
         folder.record.parts.push(Part {
             from_step: simulation.steps(),
@@ -510,14 +524,26 @@ impl RunFolder {
             }
             row => row.map(DueRow::Now),
         };
+        let files = match (files, simulation.is_spread()) {
+            (false, _) => None,
+            (true, false) => Some(DueFiles::Now),
+            // At its end, a run comes by its last step again; the files of the first time may not have their names yet.
+            (true, true) if self.shared == Some(steps) => None,
+            (true, true) => {
+                write_together(simulation, self.wanted(steps))?;
+                self.shared = Some(steps);
+                Some(DueFiles::Written)
+            }
+        };
         let reads = matches!(row, Some(DueRow::Now(_)))
-            || files
+            || files == Some(DueFiles::Now)
             || measures
             || matches!(checkpoint, Some(Due::Now))
             || !simulation.model().bonds.is_empty();
-        let state = match reads {
-            false => State::default(),
-            true => simulation.fetch_carried()?.state.clone(),
+        let state = match (reads, files) {
+            (true, _) => simulation.fetch_carried()?.state.clone(),
+            (false, Some(_)) => simulation.outline()?,
+            (false, None) => State::default(),
         };
         let job = Job {
             state,
@@ -535,6 +561,25 @@ impl RunFolder {
             // The writer has stopped, and says why.
             Err(_) => self.wait(),
         }
+    }
+
+    /// The files of a step that many write.
+    fn wanted(&self, step: u64) -> Vec<Wanted> {
+        let mut all = Vec::new();
+        for kind in TOGETHER {
+            let mut add = |kinds: &[Kind], file: String, is_npz| {
+                if kinds.contains(&kind) {
+                    all.push(Wanted {
+                        kind,
+                        is_npz,
+                        path: self.path.join(file),
+                    });
+                }
+            };
+            add(&self.plan.vtk, vtk_file(kind, step), false);
+            add(&self.plan.states, state_file(kind, step), true);
+        }
+        all
     }
 
     /// Has a checkpoint written by many, if many have the state.
@@ -640,6 +685,16 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         let _ = self.wait();
     }
+}
+
+/// The VTK file of a kind, in the folder of a run.
+fn vtk_file(kind: Kind, step: u64) -> String {
+    format!("vtk/{}_{step:012}.vtp", kind.keyword())
+}
+
+/// The states of a kind, in the folder of a run.
+fn state_file(kind: Kind, step: u64) -> String {
+    format!("states/{}_{step:012}.npz", kind.keyword())
 }
 
 /// Removes checkpoints that many have written and that have got no name: whoever did was killed.
@@ -835,8 +890,8 @@ impl Files {
         if let Some(broken) = &mut self.broken {
             broken.write(&snapshot)?;
         }
-        if job.files {
-            self.write_files(&snapshot)?;
+        if let Some(due) = job.files {
+            self.write_files(&snapshot, due)?;
         }
         if job.measures && self.measured != Some(job.steps) {
             self.measured = Some(job.steps);
@@ -920,7 +975,7 @@ impl Files {
         })
     }
 
-    fn write_files(&mut self, snapshot: &Snapshot) -> Result<()> {
+    fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles) -> Result<()> {
         let (step, time) = (snapshot.steps, snapshot.time());
         // Nothing but the run says where they are.
         if snapshot
@@ -943,9 +998,15 @@ impl Files {
             if !draw && !keep || has_none {
                 continue;
             }
-            let name = kind.keyword();
-            let vtk = format!("vtk/{name}_{step:012}.vtp");
-            if kind == Kind::Walls {
+            let (vtk, state) = (vtk_file(kind, step), state_file(kind, step));
+            if due == DueFiles::Written && TOGETHER.contains(&kind) {
+                let named = [(draw, &vtk), (keep, &state)];
+                for (_, file) in named.into_iter().filter(|(is_due, _)| *is_due) {
+                    let path = self.path.join(file);
+                    fs::rename(part(&path), &path)
+                        .map_err(|error| Error::unwritten(&path, &error))?;
+                }
+            } else if kind == Kind::Walls {
                 let walls = walls(snapshot);
                 self.file(&vtk, |writer| vtk::write_walls(writer, &walls, time))?;
             } else {
@@ -962,14 +1023,14 @@ impl Files {
                     })?;
                 }
                 if keep {
-                    let path = format!("states/{name}_{step:012}.npz");
-                    self.file(&path, |writer| write_npz(writer, &table, step, time))?;
+                    self.file(&state, |writer| write_npz(writer, &table, step, time))?;
                 }
             }
             if draw {
+                let name = kind.keyword();
                 let drawn = self.drawn.entry(name.to_owned()).or_default();
                 drawn.insert(step);
-                self.list(name, |step| format!("vtk/{name}_{step:012}.vtp"))?;
+                self.list(name, |step| vtk_file(kind, step))?;
             }
         }
         tracing::debug!(step, "files written");

@@ -15,6 +15,7 @@ mod state;
 mod statistics;
 mod summary;
 mod table;
+mod together;
 mod trace;
 mod usd;
 pub mod vtk;
@@ -33,6 +34,8 @@ pub use state::write_state;
 pub use statistics::Statistics;
 pub use summary::RunSummary;
 pub use table::{Column, Table, Values};
+#[doc(hidden)]
+pub use together::write_share;
 pub use trace::TraceWriter;
 pub use usd::write_usd;
 pub use vtkhdf::write_vtkhdf;

@@ -48,7 +48,7 @@ use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::reference::ReferenceEngine;
-use crate::step::{Canceller, ClusterCost, Engine, PassTimes, Patience};
+use crate::step::{Canceller, ClusterCost, Engine, PassTimes, Patience, Work};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
 use events::Ears;
@@ -269,6 +269,12 @@ impl Simulation {
     /// Cost of the steps on a cluster; `None` on one machine.
     pub fn cluster_cost(&mut self) -> Option<ClusterCost> {
         self.engine.cluster_cost()
+    }
+
+    /// Has the ranks of a cluster do `work`, which those that serve got as well, if [they have the state](Self::is_spread). Returns
+    /// what each of them says.
+    pub(crate) fn together(&mut self, work: Work, message: &[u8]) -> Vec<Vec<u8>> {
+        self.engine.together(work, message, &self.state)
     }
 
     /// Starts a simulation on the reference.
@@ -947,6 +953,12 @@ impl Simulation {
         Ok(self.fetched())
     }
 
+    /// The present state without bodies, and what comes with them: walls above all.
+    pub(crate) fn outline(&mut self) -> Result<State> {
+        self.fetch(&[Field::Walls, Field::DynamicWalls, Field::WallLoads])?;
+        Ok(self.state.outline())
+    }
+
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {
         self.engine.read(fields, &mut self.state)
     }
@@ -993,11 +1005,12 @@ impl Simulation {
     }
 }
 
-/// Serves rank 0 of a cluster; all other ranks call this. See [`Simulation::on_ranks`].
+/// Serves rank 0 of a cluster; all other ranks call this. See [`Simulation::on_ranks`]. `work` is what they may be asked to do together
+/// besides.
 #[doc(hidden)]
 #[cfg(all(feature = "cpu", feature = "gpu"))]
-pub fn serve_rank(ranks: Arc<dyn Ranks>) {
-    cluster::serve(ranks, clock::system());
+pub fn serve_rank(ranks: Arc<dyn Ranks>, work: Work) {
+    cluster::serve(ranks, clock::system(), work);
 }
 
 /// Whether the domain is long enough along its periodic axes.

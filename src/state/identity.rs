@@ -128,7 +128,7 @@ impl Identities {
     }
 
     /// Adds one, whose id is larger than all others.
-    pub(super) fn push(&mut self, own: Identity) {
+    pub(crate) fn push(&mut self, own: Identity) {
         if self.count == 0 {
             self.first = own.id;
         }

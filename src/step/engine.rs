@@ -1,6 +1,7 @@
 //! The one door to an engine: what a simulation asks of whatever steps its state.
 
 use std::future::{Future, ready};
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
@@ -66,6 +67,42 @@ pub struct Before {
     pub spheres: u32,
     /// Places in the whole of the spheres that follow its own.
     pub others: Vec<u32>,
+}
+
+/// Work that all processes of an engine do together, each on a part of the state: what it is, is in a message, and each says something
+/// in the end. It is a function of a higher layer, the same in all of them.
+#[doc(hidden)]
+pub type Work = fn(&mut dyn Share, &[u8]) -> Vec<u8>;
+
+/// A file that is written here and there.
+#[doc(hidden)]
+pub trait WriteSeek: io::Write + io::Seek {}
+impl<T: io::Write + io::Seek> WriteSeek for T {}
+
+/// Work of one of many processes, which all call the same methods in the same order.
+#[doc(hidden)]
+pub trait Share {
+    /// Number of this process, from 0.
+    fn rank(&self) -> usize;
+
+    /// Numbers of bodies and spheres of the whole state.
+    fn counts(&self) -> [usize; 2];
+
+    /// The whole state without bodies, and what comes with them.
+    fn outline(&self) -> &State;
+
+    /// The bytes of all of them, one after the other; each gives as many.
+    fn all_gather(&self, own: &[u8]) -> Vec<u8>;
+
+    /// Opens a file that all of them see, and that is there, to write a part of it.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn WriteSeek>>;
+
+    /// Calls a function with the share of this process in the state, some bodies at a time. The shares follow each other in the order of
+    /// the bodies, whoever steps those. A part is as [`Engine::read_part`] has it.
+    fn for_each_part(&mut self, fields: &[Field], act: &mut dyn FnMut(&State, &Before));
 }
 
 /// Result of an engine for those who cannot block.
@@ -298,6 +335,11 @@ pub trait Engine: MaybeSend {
     /// If one of them cannot.
     fn write_file(&mut self, _file: &SharedFile, _state: &State) -> Result<Vec<u64>> {
         Ok(Vec::new())
+    }
+
+    /// Has many processes do work together, if they have the state. Returns what each of them says.
+    fn together(&mut self, _work: Work, _message: &[u8], _state: &State) -> Vec<Vec<u8>> {
+        Vec::new()
     }
 
     /// Costs of a run on a cluster; None on one machine.

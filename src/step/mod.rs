@@ -55,5 +55,7 @@ pub(crate) mod wall_run;
 
 pub use canceller::Canceller;
 pub(crate) use engine::Patience;
-pub use engine::{Before, ClusterCost, Engine, Later, PassTimes, SharedFile};
+pub use engine::{
+    Before, ClusterCost, Engine, Later, PassTimes, Share, SharedFile, Work, WriteSeek,
+};
 pub use pass::Pass;

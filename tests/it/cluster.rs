@@ -1,7 +1,9 @@
 //! A scene on several ranks has the bits that it has on one: here, ranks are threads that send each other messages.
 
-use std::fs::{self, OpenOptions};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,11 +21,13 @@ use crate::common::{
 use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{CustomLaw, Law, Model};
-use rockfall::output::RunSummary;
+use rockfall::output::{Record, RunFolder, RunSummary, write_share};
+use rockfall::scene::Scene;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::{Field, State};
-use rockfall::{Backend, Error, NewBody, Options, Simulation, Watch};
+use rockfall::step::WriteSeek;
+use rockfall::{Backend, Error, NewBody, Observer, Options, Simulation, Watch};
 
 /// A rank that is a thread.
 struct Thread {
@@ -32,16 +36,31 @@ struct Thread {
     sent: Arc<AtomicUsize>,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    /// Whether it cannot write files.
+    reads_only: bool,
 }
 
 impl Thread {
     /// So many that reach each other.
     fn all(count: usize) -> Vec<Arc<dyn Ranks>> {
-        Thread::counted(count, &Arc::default())
+        Thread::some(count, &Arc::default(), None)
     }
 
     /// So many that count the bytes that they send.
     fn counted(count: usize, sent: &Arc<AtomicUsize>) -> Vec<Arc<dyn Ranks>> {
+        Thread::some(count, sent, None)
+    }
+
+    /// So many, of which one cannot write files.
+    fn all_but(count: usize, reads_only: usize) -> Vec<Arc<dyn Ranks>> {
+        Thread::some(count, &Arc::default(), Some(reads_only))
+    }
+
+    fn some(
+        count: usize,
+        sent: &Arc<AtomicUsize>,
+        reads_only: Option<usize>,
+    ) -> Vec<Arc<dyn Ranks>> {
         let mut channels: Vec<Vec<_>> = (0..count)
             .map(|_| (0..count).map(|_| channel()).collect())
             .collect();
@@ -59,6 +78,7 @@ impl Thread {
             sent: Arc::clone(sent),
             to,
             from,
+            reads_only: reads_only == Some(rank),
         });
         ranks.map(|rank| Arc::new(rank) as Arc<dyn Ranks>).collect()
     }
@@ -91,6 +111,13 @@ impl Ranks for Thread {
         file.sync_all()
     }
 
+    fn open(&self, path: &Path) -> io::Result<Box<dyn WriteSeek>> {
+        Ok(Box::new(match self.reads_only {
+            true => File::open(path)?,
+            false => OpenOptions::new().write(true).open(path)?,
+        }))
+    }
+
     fn abort(&self, reason: &str) -> ! {
         panic!("{reason}");
     }
@@ -98,10 +125,11 @@ impl Ranks for Thread {
 
 /// Does something with a simulation on so many ranks, on the CPU engine.
 fn on_ranks<T>(model: &Model, count: usize, act: impl FnOnce(&mut Simulation) -> T) -> T {
-    on_ranks_with(model, count, &cpu_options(), act)
+    on_ranks_with(model, count, &cpu(), act)
 }
 
-fn cpu_options() -> Options {
+/// The CPU engine with one thread.
+fn cpu() -> Options {
     Options {
         backend: Backend::Cpu,
         threads: Some(1),
@@ -116,11 +144,11 @@ fn on_ranks_with<T>(
     options: &Options,
     act: impl FnOnce(&mut Simulation) -> T,
 ) -> T {
-    on_these(Thread::all(count), model, options, act)
+    on(Thread::all(count), model, options, act)
 }
 
-/// Does something with a simulation on some ranks, with these options.
-fn on_these<T>(
+/// Does something with a simulation on these ranks.
+fn on<T>(
     mut ranks: Vec<Arc<dyn Ranks>>,
     model: &Model,
     options: &Options,
@@ -128,7 +156,7 @@ fn on_these<T>(
 ) -> T {
     thread::scope(|scope| {
         for rank in ranks.drain(1..) {
-            scope.spawn(|| serve_rank(rank));
+            scope.spawn(|| serve_rank(rank, write_share));
         }
         let first = ranks.remove(0);
         let mut simulation = Simulation::on_ranks(model.clone(), Arc::clone(&first), options);
@@ -408,7 +436,7 @@ fn what_goes_wrong_with_gpus() {
     let mut ranks = Thread::all(2);
     let error = thread::scope(|scope| {
         let other = ranks.remove(1);
-        scope.spawn(|| serve_rank(other));
+        scope.spawn(|| serve_rank(other, write_share));
         let first = ranks.remove(0);
         let refused = Simulation::on_ranks(model, Arc::clone(&first), &missing);
         end(&*first);
@@ -519,6 +547,11 @@ fn periodic_boxes() {
 
 /// Balls and rods that come in above a slope, between walls, and what else is given.
 fn scene(more: Value) -> Model {
+    model(&text(more))
+}
+
+/// The text of such a scene.
+fn text(more: Value) -> String {
     let mut scene = json!({
         "version": 1, "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-4 },
         "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
@@ -532,7 +565,7 @@ fn scene(more: Value) -> Model {
     for (key, value) in more.as_object().unwrap() {
         scene[key] = value.clone();
     }
-    model(&scene.to_string())
+    scene.to_string()
 }
 
 fn balls() -> Model {
@@ -750,9 +783,7 @@ fn a_large_fill_is_made_part_by_part() {
 fn sent_before_the_first_step(model: &Model, count: usize) -> usize {
     let sent = Arc::default();
     let ranks = Thread::counted(count, &sent);
-    on_these(ranks, model, &cpu_options(), |_| {
-        sent.load(Ordering::Relaxed)
-    })
+    on(ranks, model, &cpu(), |_| sent.load(Ordering::Relaxed))
 }
 
 #[test]
@@ -934,4 +965,168 @@ fn a_lost_body_ends_all_ranks_at_the_step_in_which_it_is_lost() {
     let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
     assert_eq!(lose(&mut one), (victim, 11));
     assert_eq!(on_ranks(&model, 4, lose), (victim, 11));
+}
+
+/// A scene of which a run keeps all tables every so many steps.
+fn kept_scene(every: u64, more: Value) -> Scene {
+    let all = ["bodies", "spheres", "contacts", "bonds"];
+    let mut more = more;
+    more["output"] = json!({ "every": { "steps": every }, "statistics_every": { "steps": every }, "states": all });
+    rockfall::scene::parse(&text(more), "kept.json".as_ref()).unwrap()
+}
+
+/// Keeps a run of so many steps in a folder.
+fn keep(
+    scene: &Scene,
+    simulation: &mut Simulation,
+    folder: &Path,
+    steps: u64,
+    others: &mut [&mut dyn Observer],
+) -> Result<(), Error> {
+    let record = Record::new(simulation, &cpu(), Vec::new(), steps);
+    let mut run = RunFolder::create(folder, scene, record, simulation)?;
+    let flow = run.run(scene, simulation, &cpu(), others, |_, _| ())?;
+    assert!(flow.is_continue());
+    let summary = RunSummary::new(simulation, 0, Duration::from_secs(1))?;
+    run.finish(simulation, false, summary)
+}
+
+/// VTK files and states in the folder of a run, by their names.
+fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let folders = ["", "vtk", "states"].map(|name| folder.join(name));
+    let entries = folders.iter().flat_map(|own| fs::read_dir(own).unwrap());
+    let files = entries.map(|entry| entry.unwrap().path()).filter(|path| {
+        let ending = path.extension().unwrap_or_default();
+        ["vtp", "npz", "pvd", "part"]
+            .iter()
+            .any(|own| ending == *own)
+    });
+    let named = files.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read(path).unwrap())
+    });
+    named.collect()
+}
+
+/// Holds the files of a run on several ranks to those of one process.
+fn are_kept(scene: &Scene, steps: u64) -> BTreeMap<String, Vec<u8>> {
+    let place = tempfile::tempdir().unwrap();
+    let mut one = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+    keep(scene, &mut one, &place.path().join("one"), steps, &mut []).unwrap();
+    let expected = files_of(&place.path().join("one"));
+    for count in [1, 2, 3, 4, 7] {
+        let folder = place.path().join(count.to_string());
+        on_ranks(&scene.model, count, |simulation| {
+            keep(scene, simulation, &folder, steps, &mut []).unwrap();
+        });
+        let found = files_of(&folder);
+        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&expected), "{count} ranks");
+        for (name, bytes) in &found {
+            assert!(*bytes == expected[name], "{name} on {count} ranks");
+        }
+    }
+    expected
+}
+
+#[test]
+fn ranks_write_the_files_that_one_process_writes() {
+    let warm = json!({ "m": { "density": 2000, "restitution": 0.3, "friction": 0.4, "conductivity": 50, "heat_capacity": 800 } });
+    let leaving = kept_scene(
+        300,
+        json!({
+            "materials": warm,
+            "outlets": [ { "inside": { "min": [-5, -5, -5], "max": [-0.15, 5, 5] } } ],
+            "walls": [ { "name": "drum", "cylinder": { "radius": 0.4, "height": 2 }, "side": "inside", "material": "m",
+                         "motion": { "rotation": { "axis": [0, 1, 0], "speed": 2 } } } ],
+            "look_every": { "seconds": 5e-3 },
+        }),
+    );
+    let files = are_kept(&leaving, 900);
+    // Bodies leave, and many touch.
+    let length = |step: u64, kind: &str| files[&format!("{kind}_{step:012}.npz")].len();
+    assert!(length(900, "bodies") < length(0, "bodies"));
+    assert!(length(900, "contacts") > 2 * length(0, "contacts"));
+
+    let periodic = kept_scene(
+        50,
+        json!({
+            "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" } ],
+            "contact": { "normal": "impulse" },
+            "domain": { "min": [-0.2, 0, -0.2], "max": [0.2, 1, 0.2], "periodic": [true, false, true] },
+            "fills": [ { "count": 300, "shapes": { "ball": 2, "rod": 1 }, "placement": "random", "seed": 4,
+                         "region": { "min": [-0.2, 0.02, -0.2], "max": [0.2, 0.4, 0.2] },
+                         "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] } } ],
+        }),
+    );
+    are_kept(&periodic, 100);
+
+    let bonded = kept_scene(
+        50,
+        json!({
+            "bonds": [ { "between": ["m", "m"], "gap": 0.01, "young_modulus": 1e5, "tensile_strength": 1e3,
+                         "shear_strength": 1e3 } ],
+        }),
+    );
+    let files = are_kept(&bonded, 100);
+    assert!(files["bonds_000000000100.vtp"].len() > 5_000);
+}
+
+/// There are ranks without a share, and files without a row.
+#[test]
+fn few_bodies_are_kept_by_many_ranks() {
+    let inlet = json!([ { "rate": 500, "shapes": { "ball": 1, "rod": 1 }, "seed": 4,
+                          "region": { "min": [-0.2, 0.1, -0.2], "max": [0.2, 0.3, 0.2] } } ]);
+    let empty = kept_scene(
+        20,
+        json!({ "fills": [], "inlets": inlet, "look_every": { "seconds": 5e-3 } }),
+    );
+    are_kept(&empty, 60);
+}
+
+/// Looks at what rank 0 has when all that is due has been written.
+struct HasNone(usize);
+
+impl Observer for HasNone {
+    fn next(&self, step: u64) -> u64 {
+        step + 10
+    }
+
+    fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>, Error> {
+        let own = besides_its_part(simulation);
+        assert_eq!(own, 0, "after step {}", simulation.steps());
+        self.0 += 1;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn rank_0_does_not_read_all_bodies_to_keep_them() {
+    let scene = kept_scene(10, json!({}));
+    let place = tempfile::tempdir().unwrap();
+    on_ranks(&scene.model, 3, |simulation| {
+        let mut looks = HasNone(0);
+        let folder = place.path().join("kept");
+        keep(&scene, simulation, &folder, 50, &mut [&mut looks]).unwrap();
+        assert_eq!(looks.0, 5);
+        assert_eq!(besides_its_part(simulation), 0, "in the end");
+    });
+}
+
+#[test]
+fn a_rank_that_cannot_write_a_file_is_named_and_leaves_none() {
+    let scene = kept_scene(10, json!({}));
+    let place = tempfile::tempdir().unwrap();
+    let ranks = Thread::all_but(4, 2);
+    on(ranks, &scene.model, &cpu(), |simulation| {
+        let folder = place.path().join("kept");
+        let error = keep(&scene, simulation, &folder, 50, &mut []).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("bodies_000000000000.vtp"), "{error}");
+        assert!(error.contains("rank 2: "), "{error}");
+        let left: Vec<String> = files_of(&folder).into_keys().collect();
+        assert!(left.is_empty(), "{left:?}");
+        // They do as they are told still.
+        simulation.step(10).unwrap();
+    });
 }

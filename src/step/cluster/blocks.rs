@@ -215,6 +215,10 @@ mod tests {
             Ok(())
         }
 
+        fn open(&self, _: &std::path::Path) -> std::io::Result<Box<dyn crate::step::WriteSeek>> {
+            Ok(Box::new(std::io::Cursor::new(Vec::new())))
+        }
+
         fn abort(&self, reason: &str) -> ! {
             panic!("{reason}")
         }

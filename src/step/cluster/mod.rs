@@ -35,7 +35,8 @@
 //!
 //! The copy of the state that the simulation has is [free](State::free) from each step to the next read: it has the numbers of bodies and
 //! spheres, and who they are, but no more of them. Who sums something up reads the state part by part, and has no more than a part at
-//! a time ([`Engine::read_part`]); who needs all of it at once reads it into the copy.
+//! a time ([`Engine::read_part`]); who needs all of it at once reads it into the copy. What each rank can do with its own share of it, such
+//! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
 //! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of fills on a grid that are in its block, and gets
 //! others from rank 0. Only where a state is the start, such as that of a checkpoint, the copy is the state until the first step, and
@@ -50,6 +51,7 @@ mod part;
 mod post;
 mod ranks;
 mod scribe;
+mod share;
 mod start;
 
 pub use engine::{Wanted, WantedGpu};
@@ -61,15 +63,16 @@ use std::sync::Arc;
 use bytes::{Reader, Writer};
 use engine::RankEngine;
 use part::{Command, LISTS, Lists, Part, SPREAD};
+use share::RankShare;
 use start::{Listed, Recipe};
 
 use crate::model::Model;
 use crate::model::error::{Error, Result};
-use crate::state::layout::{Body, Sphere, WALL_STEPS};
+use crate::state::layout::WALL_STEPS;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State};
+use crate::state::{Field, Identities, State};
 use crate::step::clock::Clock;
-use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile};
+use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile, Work};
 
 /// The engine of rank 0, which steps a scene together with the other ranks.
 pub struct ClusterEngine {
@@ -82,13 +85,16 @@ pub struct ClusterEngine {
     canceller: Canceller,
 }
 
-/// Does what rank 0 says until it says that this is the end: what all other ranks do.
-pub fn serve(ranks: Arc<dyn Ranks>, clock: Option<Clock>) {
+/// Does what rank 0 says until it says that this is the end: what all other ranks do. `work` is what it may [ask
+/// for](Engine::together).
+pub fn serve(ranks: Arc<dyn Ranks>, clock: Option<Clock>, work: Work) {
     let mut part = Part::new(Arc::clone(&ranks), clock);
     loop {
         let mut message = Vec::new();
         ranks.broadcast(&mut message);
-        if !part.obey(&message).1 {
+        if let Some(message) = Command::Work.strip(&message) {
+            RankShare::work(&mut part, work, message, &Identities::default());
+        } else if !part.obey(&message).1 {
             return;
         }
     }
@@ -372,38 +378,15 @@ impl Engine for ClusterEngine {
         wanted.retain(|field| SPREAD.contains(field));
         wanted.push(Field::Bodies);
         let answers = self.tell(Part::reading(bodies.clone(), bodies_first(&mut wanted)));
-        part.free();
-        part.bodies = vec![Body::default(); bodies.len()];
-        for (place, body) in answers
-            .iter()
-            .flat_map(|answer| Part::placed_bodies(answer))
-        {
-            part.bodies[(place - bodies.start) as usize] = body;
+        let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
+        let before = Part::assemble(&answers, &wanted, bodies, part);
+        if !before.others.is_empty() {
+            let mut message = Command::ReadSpheres.message();
+            message.put_all(&before.others);
+            let answers = self.tell(message);
+            Part::add_others(&answers, part, &before);
         }
-        let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
-        let mut spheres = 0;
-        for body in &mut part.bodies {
-            body.first_sphere -= first_sphere;
-            spheres = body.first_sphere + part.properties[body.kind as usize].sphere_count;
-        }
-        part.set_counts(bodies.len() as u32, spheres);
-        part.make_room();
-        let before = [bodies.start, first_sphere];
-        let lists = answers
-            .iter()
-            .map(|answer| Part::place(answer, &wanted, part, before));
-        let lists: Vec<Lists> = lists.collect();
-        let mut others = Vec::new();
-        if wanted.contains(&Field::Neighbours) {
-            Lists::place(&lists, part);
-            others = Lists::keep_later(part, first_sphere);
-            self.add_others(&others, part, bodies.start);
-        }
-        Ok(Before {
-            bodies: bodies.start,
-            spheres: first_sphere,
-            others,
-        })
+        Ok(before)
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
@@ -569,6 +552,16 @@ impl Engine for ClusterEngine {
         Ok(hashes)
     }
 
+    fn together(&mut self, work: Work, message: &[u8], state: &State) -> Vec<Vec<u8>> {
+        if self.fresh {
+            return Vec::new();
+        }
+        let mut message = RankShare::message(state, message);
+        self.ranks.broadcast(&mut message.0);
+        let rest = Command::Work.strip(&message.0).unwrap_or_default();
+        RankShare::work(&mut self.part, work, rest, &state.identities)
+    }
+
     fn cluster_cost(&mut self) -> Option<ClusterCost> {
         Some(self.cost())
     }
@@ -585,31 +578,6 @@ fn bodies_first(fields: &mut Vec<Field>) -> &[Field] {
 }
 
 impl ClusterEngine {
-    /// Adds some spheres of the whole scene to a part whose first body is this one there: what its bodies touch.
-    fn add_others(&mut self, others: &[u32], part: &mut State, first_body: u32) {
-        let mut message = Command::ReadSpheres.message();
-        message.put_all(others);
-        if others.is_empty() {
-            return;
-        }
-        let count = part.spheres.len();
-        part.spheres.resize(count + others.len(), Sphere::default());
-        for answer in self.tell(message) {
-            let mut answer = Reader(&answer);
-            while !answer.is_empty() {
-                let place = answer.take::<u32>() as usize;
-                let sphere: Sphere = answer.take();
-                part.spheres[count + place] = Sphere {
-                    body: sphere.body.wrapping_sub(first_body),
-                    ..sphere
-                };
-            }
-        }
-        // They have no lists.
-        let end = part.neighbour_starts[count];
-        part.neighbour_starts.resize(part.spheres.len() + 1, end);
-    }
-
     /// Reads rows of some bodies into a state.
     fn read_rows(&mut self, bodies: &[u32], state: &mut State) {
         if self.fresh {

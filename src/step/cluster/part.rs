@@ -19,6 +19,7 @@ use crate::state::layout::{
     WallPose,
 };
 use crate::state::{Field, KinematicWalls, State};
+use crate::step::Before;
 use crate::step::clock::Clock;
 
 /// A command of rank 0 to all ranks, itself among them.
@@ -55,12 +56,14 @@ pub(super) enum Command {
     Count,
     /// Write a file together.
     Save,
+    /// Do something with a share of the whole: see [`RankShare`](super::share::RankShare).
+    Work,
     /// End.
     End,
 }
 
 impl Command {
-    const ALL: [Command; 16] = [
+    const ALL: [Command; 17] = [
         Command::Start,
         Command::GiveOut,
         Command::Make,
@@ -76,11 +79,17 @@ impl Command {
         Command::Report,
         Command::Count,
         Command::Save,
+        Command::Work,
         Command::End,
     ];
 
     pub fn message(self) -> Writer {
         Writer(vec![self as u8])
+    }
+
+    /// What a message of this command says besides.
+    pub fn strip(self, message: &[u8]) -> Option<&[u8]> {
+        message.strip_prefix(&[self as u8])
     }
 }
 
@@ -128,7 +137,7 @@ pub(super) fn bytes_of_params(params: &Params) -> Vec<u8> {
     buffer.into_inner()
 }
 
-fn params_of(bytes: &[u8]) -> Params {
+pub(super) fn params_of(bytes: &[u8]) -> Params {
     let params = UniformBuffer::new(bytes).create();
     params.expect("the bytes are those of params")
 }
@@ -145,7 +154,7 @@ impl Part {
     }
 
     /// Gives `message` to rank 0, which gets those of all ranks; the others get nothing.
-    fn to_first(&self, message: Vec<u8>) -> Vec<Vec<u8>> {
+    pub fn to_first(&self, message: Vec<u8>) -> Vec<Vec<u8>> {
         let ranks = &self.edges.post.ranks;
         let mut messages = vec![Vec::new(); ranks.count()];
         messages[0] = message;
@@ -222,7 +231,7 @@ impl Part {
             Command::Report => Some(self.report()),
             Command::Count => Some(self.count()),
             Command::Save => Some(self.save(&mut message)),
-            Command::End => None,
+            Command::Work | Command::End => None,
         };
         let answers = answer.map_or_else(Vec::new, |answer| self.to_first(answer));
         (answers, command != Command::End)
@@ -377,7 +386,7 @@ impl Part {
     }
 
     /// Some fields of those of some bodies that are own ones, as the whole scene has them: see [`Part::place`].
-    fn read(&self, bodies: Range<u32>, fields: &[Field]) -> Vec<u8> {
+    pub fn read(&self, bodies: Range<u32>, fields: &[Field]) -> Vec<u8> {
         let own = self.edges.own_among(bodies);
         let own: Vec<(usize, Entry)> = own.map(|(index, entry)| (index, *entry)).collect();
         let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
@@ -618,8 +627,72 @@ impl Part {
         lists
     }
 
+    /// Puts what all ranks have read of some bodies of the whole scene into a state that has these alone, as [`Engine::read_part`] has
+    /// it, but for [the spheres of others](Part::add_others).
+    ///
+    /// [`Engine::read_part`]: crate::step::Engine::read_part
+    pub fn assemble(
+        answers: &[&[u8]],
+        fields: &[Field],
+        bodies: Range<u32>,
+        part: &mut State,
+    ) -> Before {
+        part.free();
+        part.bodies = vec![Body::default(); bodies.len()];
+        for (place, body) in answers
+            .iter()
+            .flat_map(|answer| Part::placed_bodies(answer))
+        {
+            part.bodies[(place - bodies.start) as usize] = body;
+        }
+        let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
+        let mut spheres = 0;
+        for body in &mut part.bodies {
+            body.first_sphere -= first_sphere;
+            spheres = body.first_sphere + part.properties[body.kind as usize].sphere_count;
+        }
+        part.set_counts(bodies.len() as u32, spheres);
+        part.make_room();
+        let before = [bodies.start, first_sphere];
+        let lists = answers
+            .iter()
+            .map(|answer| Part::place(answer, fields, part, before));
+        let lists: Vec<Lists> = lists.collect();
+        let mut others = Vec::new();
+        if fields.contains(&Field::Neighbours) {
+            Lists::place(&lists, part);
+            others = Lists::keep_later(part, first_sphere);
+        }
+        Before {
+            bodies: bodies.start,
+            spheres: first_sphere,
+            others,
+        }
+    }
+
+    /// Adds the spheres of other bodies, as all ranks have [read](Part::read_spheres) them, to a part that names them.
+    pub fn add_others(answers: &[Vec<u8>], part: &mut State, before: &Before) {
+        let count = part.spheres.len();
+        let all = count + before.others.len();
+        part.spheres.resize(all, Sphere::default());
+        for answer in answers {
+            let mut answer = Reader(answer);
+            while !answer.is_empty() {
+                let place = answer.take::<u32>() as usize;
+                let sphere: Sphere = answer.take();
+                part.spheres[count + place] = Sphere {
+                    body: sphere.body.wrapping_sub(before.bodies),
+                    ..sphere
+                };
+            }
+        }
+        // They have no lists.
+        let end = part.neighbour_starts[count];
+        part.neighbour_starts.resize(all + 1, end);
+    }
+
     /// Own ones among some spheres of the whole scene: their places among these, and the spheres.
-    fn read_spheres(&self, spheres: &[u32]) -> Vec<u8> {
+    pub fn read_spheres(&self, spheres: &[u32]) -> Vec<u8> {
         let Part { state, edges, .. } = self;
         let mut message = Writer::default();
         for (place, &sphere) in (0_u32..).zip(spheres) {

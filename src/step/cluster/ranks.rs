@@ -5,6 +5,8 @@ use std::path::Path;
 
 use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 
+use crate::step::WriteSeek;
+
 /// The processes that step a scene together, as one of them sees them.
 ///
 /// All of them call the same methods in the same order. Whoever implements this says how a message gets from one rank to
@@ -47,6 +49,12 @@ pub trait Ranks: Send + Sync {
     /// # Errors
     /// If the file cannot be written.
     fn write(&self, path: &Path, place: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Opens a file that all ranks see, and that is there, to write a part of it.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn WriteSeek>>;
 
     /// Ends all ranks. Somebody is told why.
     fn abort(&self, reason: &str) -> !;
