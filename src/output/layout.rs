@@ -10,7 +10,7 @@ use bytemuck::cast_slice;
 
 use super::table::Table;
 
-/// What the rows of a block are made of: a table, of which the rows may come part by part.
+/// Source of the rows of a block: a table, of which the rows may come part by part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Source {
     /// A column, by its index.
@@ -21,9 +21,9 @@ pub(super) enum Source {
     Pair(usize, usize),
     /// So many numbers a row, which count from 0 on.
     Indices(u32),
-    /// Where cells of so many points end.
+    /// Ends of cells of so many points.
     Ends(u32),
-    /// The same in each row.
+    /// One number, in each row again.
     Same([u8; 8]),
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Block {
     /// Bytes before its rows, from the end of the block before on.
     head: Vec<u8>,
     pub source: Source,
-    /// Where its rows start in the file.
+    /// Place of its first row in the file.
     pub start: u64,
     /// Bytes of a row.
     pub size: usize,

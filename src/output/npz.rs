@@ -96,7 +96,7 @@ pub(super) fn layout(table: &Table, rows: usize, step: u64, time: f64, sums: &[u
 }
 
 impl Member {
-    /// What both headers have: version, flags, method, time and date (none), sum, lengths, and the length of the name.
+    /// The part that both headers have: version, flags, method, time and date (none), sum, lengths, and the length of the name.
     fn common(&self) -> Vec<u8> {
         let version = VERSIONS[usize::from(self.is_large)];
         let length = match self.is_large {

@@ -129,7 +129,7 @@ pub(super) struct Rows<'a> {
     /// Which of the [quantities](QUANTITIES) the bodies have.
     pub has: [bool; QUANTITIES.len()],
     pub state: &'a State,
-    /// What comes before them in the whole.
+    /// Numbers of bodies and spheres before them in the whole.
     pub before: &'a Before,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Wanted {
     pub path: PathBuf,
 }
 
-/// What rank 0 tells all ranks, which have no model.
+/// Order of rank 0 to all ranks, which have no model.
 #[derive(Serialize, Deserialize)]
 struct Order {
     step: u64,
@@ -91,7 +91,7 @@ impl From<Shape> for Clump {
     }
 }
 
-/// What has kept a rank from writing, and which file.
+/// A file that a rank could not write, and the reason.
 type Problem = Option<(usize, String)>;
 
 /// Has all ranks write files of the present state, which they have. If one of them cannot, none of the files is left.

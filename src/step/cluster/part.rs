@@ -87,7 +87,7 @@ impl Command {
         Writer(vec![self as u8])
     }
 
-    /// What a message of this command says besides.
+    /// The rest of a message, if it is of this command.
     pub fn strip(self, message: &[u8]) -> Option<&[u8]> {
         message.strip_prefix(&[self as u8])
     }

@@ -88,7 +88,7 @@ impl RankShare<'_> {
         first as u32..end.min(first + size) as u32
     }
 
-    /// Who some bodies are, as far as this rank knows.
+    /// Identities of some bodies, as far as this rank knows.
     fn who(&self, bodies: Range<u32>) -> Vec<[u64; 2]> {
         if bodies.end as usize > self.identities.len() {
             return Vec::new();
