@@ -109,6 +109,7 @@ cases! {
         flat_hopper: "flat hopper", "Anand et al. 2008", published::flat_hopper;
         dam_break: "granular dam break", "Evangelista et al. 2014", published::dam_break;
         slots: "hopper with a slot", "Beverloo et al. 1961; Myers and Sellers", published::slots;
+        plate: "heap on a plate", "Zhou et al. 2002", published::plate;
         triaxial: "triaxial compression", "friction angle of spheres", published::triaxial;
     }
 }

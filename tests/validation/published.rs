@@ -7,7 +7,7 @@ use rockfall::model::wall::Shape;
 use serde_json::{Value, json};
 
 use crate::motion::line;
-use crate::table::{Engine, Quantity, absolute, at_most, relative};
+use crate::table::{Engine, Quantity, absolute, at_least, at_most, relative};
 use crate::theory::{G, sphere_mass};
 
 /// A model with its bodies where those of a simulation are now, without their contact histories.
@@ -300,4 +300,157 @@ pub fn slots(engine: Engine) -> Vec<Quantity> {
             0.15,
         ),
     ]
+}
+
+/// Quantities that Zhou et al. 2002 vary: sliding friction, rolling friction (mm), diameter (mm); of both frictions the first is
+/// that between spheres, the second that at walls.
+#[derive(Clone, Copy)]
+struct Plate {
+    sliding: [f64; 2],
+    rolling: [f64; 2],
+    diameter: f64,
+}
+
+impl Plate {
+    /// Their fit of the angle of repose, degrees.
+    fn published(self) -> f64 {
+        let Plate {
+            sliding,
+            rolling,
+            diameter,
+        } = self;
+        68.61
+            * sliding[0].powf(0.27)
+            * sliding[1].powf(0.22)
+            * rolling[0].powf(0.06)
+            * rolling[1].powf(0.12)
+            * diameter.powf(-0.2)
+    }
+
+    /// The angle (degrees) of the heap that stays on a plate after the walls at its ends have been taken away, mean of both slopes.
+    ///
+    /// The two other walls are 20 diameters apart, as there: nearer ones make the heap steeper.
+    fn angle(self, engine: Engine) -> f64 {
+        const HALF: f64 = 30.0;
+        const DEPTH: f64 = 20.0;
+        const HEIGHT: f64 = 17.0;
+        let time_step = 2e-4 * (0.1 * self.diameter);
+        // Their torque is the same at any spin, so the heap creeps on; this is long after the last avalanche, s.
+        let time = 10.0 * (0.1 * self.diameter).sqrt();
+        let d = 1e-3 * self.diameter;
+        let (half, depth) = (HALF * d, DEPTH * d);
+        // Their rolling friction is a length; ours is a part of the effective radius, which is half the radius for two spheres.
+        let [between, at_walls] = [0.25, 0.5].map(|part| part * self.diameter);
+        let (between, at_walls) = (self.rolling[0] / between, self.rolling[1] / at_walls);
+        let grain = json!({ "density": 2500, "restitution": 0.5, "young_modulus": 1e6, "poisson_ratio": 0.3,
+                            "friction": self.sliding[0], "rolling_friction": between, "rolling": "constant" });
+        let side = |name: &str, x: f64| {
+            json!({ "name": name, "material": "wall", "rectangle": { "size": [40.0 * d, 1.2 * depth] },
+                    "axis": [0, 0, 1], "angle": std::f64::consts::FRAC_PI_2, "position": [x, 19.0 * d, 0.5 * depth] })
+        };
+        let count = 0.58 * 2.0 * HALF * HEIGHT * DEPTH * 6.0 / std::f64::consts::PI;
+        let scene = json!({
+            "version": 1,
+            "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": time_step },
+            "materials": { "grain": grain, "wall": grain },
+            "pairs": [ { "between": ["grain", "wall"], "friction": self.sliding[1], "rolling_friction": at_walls } ],
+            "shapes": { "ball": { "sphere": { "radius": 0.5 * d }, "material": "grain" } },
+            "planes": [ { "point": [0, 0, 0], "normal": [0, 0, 1], "material": "wall" },
+                        { "point": [0, 0, depth], "normal": [0, 0, -1], "material": "wall" } ],
+            "walls": [ { "name": "plate", "material": "wall", "rectangle": { "size": [2.0 * half, 1.2 * depth] },
+                         "position": [0, 0, 0.5 * depth] },
+                       side("side left", -half), side("side right", half) ],
+            "outlets": [ { "name": "below", "outside": { "min": [-2.0 * half, -2.0 * d, -depth], "max": [2.0 * half, 3, 2.0 * depth] } } ],
+            "fills": [ { "count": count as u32, "shapes": { "ball": 1 }, "spacing": 1.04 * d, "jitter": 0.02 * d,
+                         "region": { "min": [-half, 0, 0], "max": [half, 3, depth] } } ],
+        });
+        let mut bed = settled(&scene, 0.6);
+        open(&mut bed, "side");
+        let mut simulation = engine.start_model(bed);
+        simulation.step((time / time_step) as u64).unwrap();
+        let bodies = simulation.bodies().unwrap();
+        let slope = |side: f64| {
+            let surface: Vec<_> = (4..12)
+                .map(|slice| {
+                    let from = 2.0 * d * f64::from(slice);
+                    let within = bodies
+                        .iter()
+                        .filter(|body| (from..from + 2.0 * d).contains(&(side * body.position.x)));
+                    let mut heights: Vec<f64> = within.map(|body| body.position.y).collect();
+                    heights.sort_by(|a, b| b.total_cmp(a));
+                    heights.truncate(15);
+                    (from + d, heights.iter().sum::<f64>() / heights.len() as f64)
+                })
+                .collect();
+            (-line(&surface).1).atan().to_degrees()
+        };
+        0.5 * (slope(-1.0) + slope(1.0))
+    }
+}
+
+/// A heap on a plate, and the dependence of its angle on five quantities.
+pub fn plate(engine: Engine) -> Vec<Quantity> {
+    let first = Plate {
+        sliding: [0.4, 0.4],
+        rolling: [0.1, 0.2],
+        diameter: 10.0,
+    };
+    let varied = [
+        (
+            "half of the friction between spheres",
+            Plate {
+                sliding: [0.2, 0.4],
+                ..first
+            },
+        ),
+        (
+            "half of the friction at walls",
+            Plate {
+                sliding: [0.4, 0.2],
+                ..first
+            },
+        ),
+        (
+            "a quarter of the rolling friction between spheres",
+            Plate {
+                rolling: [0.025, 0.2],
+                ..first
+            },
+        ),
+        (
+            "a quarter of the rolling friction at walls",
+            Plate {
+                rolling: [0.1, 0.05],
+                ..first
+            },
+        ),
+        (
+            "twice the diameter",
+            Plate {
+                diameter: 20.0,
+                ..first
+            },
+        ),
+    ];
+    let degrees = first.angle(engine);
+    let mut quantities = vec![absolute("angle, degrees", first.published(), degrees, 3.0)];
+    for (what, plate) in varied {
+        let angle = plate.angle(engine);
+        quantities.push(absolute(
+            format!("{what}: angle, degrees"),
+            plate.published(),
+            angle,
+            3.0,
+        ));
+        let sense = (plate.published() - first.published()).signum();
+        quantities.push(at_least(
+            format!(
+                "{what}: degrees {}",
+                if sense > 0.0 { "more" } else { "less" }
+            ),
+            0.0,
+            sense * (angle - degrees),
+        ));
+    }
+    quantities
 }
