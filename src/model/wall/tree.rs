@@ -94,7 +94,9 @@ pub fn for_each_near(nodes: &[Node], point: Vec3, reach: f32, mut visit: impl Fn
             continue;
         }
         let first = node.facets >> 3;
-        (first..first + (node.facets & 7)).for_each(&mut visit);
+        for index in first..first + (node.facets & 7) {
+            visit(index);
+        }
         at += 1;
     }
 }

@@ -5,7 +5,7 @@
 use bytemuck::{cast, cast_mut, cast_slice, cast_slice_mut};
 
 use super::lanes::{Soa4, WIDTH, read_four, write_four};
-use crate::math::each::Each;
+use crate::math::each::{Each, for_each_pair};
 use crate::state::layout::{Body, SphereLoad};
 
 /// The values of sixteen elements of `ROWS` times four values.
@@ -33,7 +33,9 @@ pub(super) fn fold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
         for (row, columns) in columns.iter_mut().enumerate() {
             columns.read(rows, row);
         }
-        *cast_mut::<_, LoadColumns>(own) = columns.each(|columns| columns.0);
+        for_each_pair(cast_mut::<_, LoadColumns>(own), &columns, |own, columns| {
+            *own = columns.0;
+        });
     }
 }
 
@@ -41,13 +43,13 @@ pub(super) fn fold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
 #[inline(always)]
 pub(super) fn unfold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
     for own in bodies.as_chunks_mut::<WIDTH>().0 {
-        let [a, b, c, d, last] = cast_mut::<_, BodyColumns>(own).each(Soa4);
+        let [a, b, c, d, last] = aligned(cast_mut::<_, BodyColumns>(own));
         let rows = cast_slice_mut::<Body, [[f32; 4]; 5]>(&mut own[..]);
         write_four([&a, &b, &c, &d], rows, 0);
         last.write(rows, 4);
     }
     for own in loads.as_chunks_mut::<WIDTH>().0 {
-        let columns = cast_mut::<_, LoadColumns>(own).each(Soa4);
+        let columns = aligned(cast_mut::<_, LoadColumns>(own));
         let rows = cast_slice_mut::<SphereLoad, [[f32; 4]; 3]>(&mut own[..]);
         for (row, columns) in columns.iter().enumerate() {
             columns.write(rows, row);
@@ -79,13 +81,25 @@ pub(super) fn loads_side_by_side_mut(loads: &mut [SphereLoad]) -> &mut [LoadColu
     cast_slice_mut(loads.as_chunks_mut::<WIDTH>().0)
 }
 
+/// A copy that is aligned as vectors like it.
+#[inline(always)]
+pub(super) fn aligned<const ROWS: usize>(columns: &Columns<ROWS>) -> [Soa4<WIDTH>; ROWS] {
+    let mut copy = [Soa4::ZERO; ROWS];
+    for_each_pair(&mut copy, columns, |copy, four| copy.0 = *four);
+    copy
+}
+
 /// One of sixteen elements.
 #[inline(always)]
 pub(super) fn of_column<const ROWS: usize>(
     columns: &Columns<ROWS>,
     lane: usize,
 ) -> [[f32; 4]; ROWS] {
-    columns.each(|four| four.each(|values| values[lane]))
+    let mut rows = [[0.0; 4]; ROWS];
+    for_each_pair(&mut rows, columns, |row, four| {
+        for_each_pair(row, four, |value, values| *value = values[lane]);
+    });
+    rows
 }
 
 /// Takes over one of sixteen elements.
@@ -95,11 +109,9 @@ pub(super) fn set_column<const ROWS: usize>(
     lane: usize,
     rows: [[f32; 4]; ROWS],
 ) {
-    for (four, row) in columns.iter_mut().zip(rows) {
-        for (values, value) in four.iter_mut().zip(row) {
-            values[lane] = value;
-        }
-    }
+    for_each_pair(columns, &rows, |four, row| {
+        for_each_pair(four, row, |values, value| values[lane] = *value);
+    });
 }
 
 /// The kind of each of the first `count` bodies; the others are as the first.

@@ -11,7 +11,7 @@ use glam::IVec3;
 use super::history::columns;
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane, prefetch};
 use super::subdomain::{Chunk, LaneGroup, Spheres, Subdomain};
-use crate::math::each::Each;
+use crate::math::each::{Each, copy, for_each_pair};
 use crate::state::State;
 use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
@@ -19,9 +19,16 @@ use crate::step::geometry::RelativeMotion;
 
 /// Effect of contacts on a sphere in a step: force, N, and energy that dashpots dissipate, J; torque, N m, and energy that
 /// friction dissipates, J. The normal model `impulse` has no dashpots, but needs the number of contacts: it is in their place.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Effect(pub [[f32; 4]; 2]);
+
+impl Default for Effect {
+    #[inline(always)]
+    fn default() -> Effect {
+        Effect::zeroed()
+    }
+}
 
 impl Effect {
     /// Returns the effect of each lane.
@@ -34,9 +41,7 @@ impl Effect {
     pub fn add(&mut self, other: &Effect) {
         // Copies, so that the compiler has all of them in one vector.
         let [mut sum, other]: [[f32; 8]; 2] = [cast(self.0), cast(other.0)];
-        for k in 0..8 {
-            sum[k] += other[k];
-        }
+        for_each_pair(&mut sum, &other, |sum, other| *sum += other);
         self.0 = cast(sum);
     }
 }
@@ -164,7 +169,7 @@ impl ContactScratch {
             let others = &subdomain.others[index];
             gather(&mut row.others, |lane| spheres.get(others[lane]));
             let history = &mut subdomain.histories[index * columns..(index + 1) * columns];
-            row.history[..columns].copy_from_slice(history);
+            copy(&mut row.history[..columns], history);
             if let [pair] = pairs[..] {
                 row.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
             } else {
@@ -177,10 +182,10 @@ impl ContactScratch {
                 gather(&mut row.pairs, |lane| &pairs[element(lane)]);
                 row.respond::<LAW, PLAIN, SIZE>(&params, of_lane);
             }
-            if kept.contains(&true) {
+            if params.sleep_steps > 0 && kept.contains(&true) {
                 row.keep(history, kept);
             }
-            history.copy_from_slice(&row.history[..columns]);
+            copy(history, &row.history[..columns]);
             subdomain.overlaps[index] = row.overlaps;
             self.effects[index - chunk.rows.start] = Effect::of(&row.effects);
         }
@@ -278,9 +283,9 @@ impl ContactRow {
             torques.set(lane, torque, friction);
             overlaps[lane] = overlap;
             let now = response.history.values();
-            for (values, now) in history.iter_mut().zip(now).take(columns) {
-                values[lane] = now;
-            }
+            for_each_pair(&mut history[..columns], &now, |values, now| {
+                values[lane] = *now;
+            });
         }
     }
 

@@ -137,9 +137,11 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         let soon = WIDTH * soon..WIDTH * (soon + 1);
         prefetch(loads, soon.clone());
         prefetch(bodies, soon.start..soon.end.min(bodies.len()));
-        if kept.contains(&false) {
-            let idle = kept[..count].iter().filter(|&&kept| kept).count();
-            subdomain.idle += idle * subdomain.groups[index].rows.len();
+        if !sleep || kept.contains(&false) {
+            if sleep {
+                let idle = kept[..count].iter().filter(|&&kept| kept).count();
+                subdomain.idle += idle * subdomain.groups[index].rows.len();
+            }
             scratch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(
                 state, subdomain, spheres, chunk, index, kept, &mut sums,
             );
@@ -159,18 +161,18 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     }
     scratch.add_reactions(subdomain, chunk);
     if chunk.balls {
-        let places = chunk.spheres.clone().step_by(WIDTH);
-        for (own, first) in loads_side_by_side_mut(loads).iter_mut().zip(places) {
+        for (block, own) in loads_side_by_side_mut(loads).iter_mut().enumerate() {
+            let first = chunk.spheres.start + block * WIDTH;
             complete::<LAW>(own, first, &mut subdomain.sums, &sums);
         }
         scratch.sums = sums;
         return;
     }
-    for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
+    for (index, load) in loads.iter_mut().enumerate() {
         if sleep && load.is_kept() {
             continue;
         }
-        let place = sums.place(place);
+        let place = sums.place(chunk.spheres.start + index);
         (load.max_overlap, load.contacts) = (0.0, load.contacts & DISTURBED);
         let mut effect = take(&mut subdomain.sums.effects[place]);
         effect.add(&sums.effects[place]);

@@ -6,9 +6,9 @@ use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
 
 use super::GRAIN;
-use super::ball_block::{kinds_of, loads_side_by_side, side_by_side_mut};
+use super::ball_block::{aligned, kinds_of, loads_side_by_side, side_by_side_mut};
 use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
-use crate::math::each::Each;
+use crate::math::each::{Each, for_each_pair};
 use crate::math::grid::{is_sane, travel};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
@@ -232,12 +232,12 @@ pub(super) fn integrate_some(
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
         let mut loads = &loads[bodies[0].first_sphere as usize - first_sphere..];
-        for (body, sum) in bodies.iter().zip(&mut *sums) {
+        for_each_pair(sums, bodies, |sum, body| {
             let (_, members) = kinds.of(body);
             let own;
             (own, loads) = loads.split_at(members.len());
             *sum = load(body, members, own);
-        }
+        });
         let lost = if step.params.sleep_steps == 0 {
             let marks = gathered.integrate(lanes, bodies, sums, forces, kinds, step);
             moved.stale |= marks.stale;
@@ -283,11 +283,11 @@ pub(super) fn integrate_balls(
     let all = side_by_side_mut(bodies).iter_mut();
     for (block, (own, loads)) in all.zip(loads_side_by_side(loads)).enumerate() {
         // Copies, aligned as vectors like it.
-        let mut bodies = own.each(Soa4);
-        let [forces, torques, _] = *loads;
-        let loads = [forces, torques].each(Soa4);
+        let mut bodies = aligned(own);
+        let [forces, torques, _] = loads;
+        let loads = [Soa4(*forces), Soa4(*torques)];
         let marks = lanes.integrate(&mut bodies, &loads, WIDTH, kinds, step);
-        *own = bodies.each(|columns| columns.0);
+        for_each_pair(own, &bodies, |own, columns| *own = columns.0);
         moved.stale |= marks.stale;
         if let Some(lane) = marks.lost {
             moved.runaway = (first + block * WIDTH + lane) as u32 + 1;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable, cast, cast_ref};
 use glam::{Mat4, Vec3, Vec4};
 
-use crate::math::each::Each;
+use crate::math::each::{Each, for_each_pair};
 
 /// Elements in a batch: a multiple of the lanes of any machine, few enough for its first cache.
 pub const LANES: usize = 128;
@@ -89,9 +89,9 @@ pub fn write_four<const COUNT: usize, const N: usize>(
         for (group, elements) in elements.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
             // SAFETY: this processor has what the function needs.
             let rows = unsafe { avx512::rows(columns, group * WIDTH) };
-            for (element, own) in elements.iter_mut().zip(rows) {
-                *element[row..].first_chunk_mut().unwrap() = own;
-            }
+            for_each_pair(elements, &rows, |element, own| {
+                *element[row..].first_chunk_mut().unwrap() = *own;
+            });
         }
         return;
     }
@@ -191,11 +191,9 @@ impl<const COUNT: usize> Soa4<COUNT> {
     /// Four elements from lane `lane` on.
     #[inline(always)]
     pub fn four(&self, lane: usize) -> [Vec4; 4] {
-        let [x, y, z, w] = self
-            .0
-            .each_ref()
-            .each(|values| Vec4::from_slice(&values[lane..lane + 4]));
-        let block = Mat4::from_cols(x, y, z, w).transpose();
+        let [x, y, z, w] = &self.0;
+        let four = |values: &[f32; COUNT]| Vec4::from_slice(&values[lane..lane + 4]);
+        let block = Mat4::from_cols(four(x), four(y), four(z), four(w)).transpose();
         [block.x_axis, block.y_axis, block.z_axis, block.w_axis]
     }
 
@@ -203,9 +201,9 @@ impl<const COUNT: usize> Soa4<COUNT> {
     fn set_four(&mut self, lane: usize, [a, b, c, d]: [Vec4; 4]) {
         let block = Mat4::from_cols(a, b, c, d).transpose();
         let columns = [block.x_axis, block.y_axis, block.z_axis, block.w_axis];
-        for (values, column) in self.0.iter_mut().zip(columns) {
+        for_each_pair(&mut self.0, &columns, |values, column| {
             column.write_to_slice(&mut values[lane..lane + 4]);
-        }
+        });
     }
 
     /// Takes over row number `row` of each element; no more than [`LANES`] of them.
@@ -213,12 +211,13 @@ impl<const COUNT: usize> Soa4<COUNT> {
     pub fn read<const N: usize>(&mut self, elements: &[[[f32; 4]; N]], row: usize) {
         let (fours, rest) = elements.as_chunks::<4>();
         for (group, four) in fours.iter().enumerate() {
-            let four = four.each_ref().each(|own| Vec4::from_array(own[row]));
-            self.set_four(4 * group, four);
+            let [a, b, c, d] = four;
+            let four = [a[row], b[row], c[row], d[row]];
+            self.set_four(4 * group, four.each(Vec4::from_array));
         }
-        for (lane, own) in (4 * fours.len()..).zip(rest) {
+        for (lane, own) in rest.iter().enumerate() {
             let [x, y, z, w] = own[row];
-            self.set(lane, Vec3::new(x, y, z), w);
+            self.set(4 * fours.len() + lane, Vec3::new(x, y, z), w);
         }
     }
 
@@ -226,13 +225,14 @@ impl<const COUNT: usize> Soa4<COUNT> {
     #[inline(always)]
     pub fn write<const N: usize>(&self, elements: &mut [[[f32; 4]; N]], row: usize) {
         let (fours, rest) = elements.as_chunks_mut::<4>();
+        let count = 4 * fours.len();
         for (group, four) in fours.iter_mut().enumerate() {
-            for (own, values) in four.iter_mut().zip(self.four(4 * group)) {
+            for_each_pair(four, &self.four(4 * group), |own, values| {
                 own[row] = values.to_array();
-            }
+            });
         }
-        for (lane, own) in (4 * fours.len()..).zip(rest) {
-            let (vector, scalar) = self.get(lane);
+        for (lane, own) in rest.iter_mut().enumerate() {
+            let (vector, scalar) = self.get(count + lane);
             own[row] = vector.extend(scalar).to_array();
         }
     }
@@ -261,9 +261,9 @@ impl<const COUNT: usize> Soa4<COUNT> {
 
     #[inline(always)]
     pub fn set_bits(&mut self, lane: usize, bits: [u32; 4]) {
-        for (column, bits) in self.0.iter_mut().zip(bits) {
-            column[lane] = f32::from_bits(bits);
-        }
+        for_each_pair(&mut self.0, &bits, |column, bits| {
+            column[lane] = f32::from_bits(*bits);
+        });
     }
 }
 
@@ -275,6 +275,7 @@ mod avx512 {
     use bytemuck::{Pod, cast};
 
     use super::{Soa4, WIDTH};
+    use crate::math::each::for_each_pair;
 
     #[target_feature(enable = "avx512f")]
     #[inline]
@@ -288,11 +289,11 @@ mod avx512 {
             *row = cast(*element(lane));
         }
         let transposed = transposed(rows);
-        for (columns, own) in columns.iter_mut().zip(transposed.as_chunks::<4>().0) {
-            for (values, own) in columns.0.iter_mut().zip(own) {
+        for_each_pair(columns, transposed.as_chunks::<4>().0, |columns, own| {
+            for_each_pair(&mut columns.0, own, |values, own| {
                 *values[at..].first_chunk_mut::<WIDTH>().unwrap() = cast(*own);
-            }
-        }
+            });
+        });
     }
 
     #[target_feature(enable = "avx512f")]
@@ -302,11 +303,11 @@ mod avx512 {
         at: usize,
     ) -> [[[f32; 4]; 4]; WIDTH] {
         let mut values = [_mm512_setzero_ps(); WIDTH];
-        for (columns, own) in columns.into_iter().zip(values.as_chunks_mut::<4>().0) {
-            for (column, own) in columns.0.iter().zip(own) {
+        for_each_pair(values.as_chunks_mut::<4>().0, &columns, |own, columns| {
+            for_each_pair(own, &columns.0, |own, column| {
                 *own = cast(*column[at..].first_chunk::<WIDTH>().unwrap());
-            }
-        }
+            });
+        });
         cast(transposed(values))
     }
 
@@ -324,8 +325,8 @@ mod avx512 {
                 _mm512_permutex2var_pd(own, low, other),
                 _mm512_permutex2var_pd(own, high, other),
             ];
-            let four: [[[[f32; 4]; 2]; 2]; 2] = cast(halves);
-            for (quarter, element) in four.as_flattened().iter().enumerate() {
+            let four: [[[f32; 4]; 2]; 4] = cast(halves);
+            for (quarter, element) in four.iter().enumerate() {
                 elements[4 * quarter + k] = *element;
             }
         }
@@ -397,9 +398,9 @@ mod avx512 {
     #[target_feature(enable = "avx512f")]
     fn transposed(rows: [__m512; 16]) -> [__m512; 16] {
         let mut done = [[_mm512_setzero_ps(); 4]; 4];
-        for (rows, done) in rows.as_chunks::<4>().0.iter().zip(&mut done) {
+        for_each_pair(&mut done, rows.as_chunks::<4>().0, |done, rows| {
             *done = fours(*rows);
-        }
+        });
         let mut columns = [_mm512_setzero_ps(); 16];
         for k in 0..4 {
             let [a, b, c, d] = [done[0][k], done[1][k], done[2][k], done[3][k]];

@@ -11,6 +11,7 @@ use multiversion::multiversion;
 use super::lanes::{compress, marked};
 use super::retired::{Histories, Keeper};
 use super::subdomain::NeighbourLists;
+use crate::math::each::copy;
 use crate::math::grid::{row_parts, row_ranges, shortest_way, tilted_way, wrap};
 use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
@@ -352,9 +353,7 @@ impl Found {
         let end = list.len() + self.count;
         // Those that are none come last.
         let mut keys = [u32::MAX; Self::FEW];
-        for (key, own) in keys.iter_mut().zip(&self.indices[..self.count]) {
-            *key = *own;
-        }
+        copy(&mut keys, &self.indices[..self.count]);
         let mut ranks = [0; Self::FEW];
         for before in keys {
             for lane in 0..Self::FEW {
@@ -362,8 +361,8 @@ impl Found {
             }
         }
         let mut ranked = [0; Self::FEW];
-        for (key, rank) in keys.into_iter().zip(ranks) {
-            ranked[rank as usize % Self::FEW] = key;
+        for lane in 0..Self::FEW {
+            ranked[ranks[lane] as usize % Self::FEW] = keys[lane];
         }
         list.extend_from_slice(&ranked);
         list.truncate(end);

@@ -6,10 +6,10 @@ use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
 
 use super::GRAIN;
-use super::ball_block::{kinds_of, side_by_side};
+use super::ball_block::{aligned, kinds_of, side_by_side};
 use super::integrate::Kinds;
 use super::lanes::{Soa4, Soa16, WIDTH, write_four};
-use crate::math::each::Each;
+use crate::math::each::for_each_pair;
 use crate::math::grid::{metres, settle};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
@@ -85,7 +85,7 @@ pub(super) fn pose_some(
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
         let home = metres(body.offset, params.cell_size);
         let members = &members[first_member as usize..];
-        for (member, sphere) in members.iter().zip(spheres) {
+        for_each_pair(spheres, members, |sphere, member| {
             // That of a single sphere, most often.
             let arm = if member.center == Vec3::ZERO {
                 Vec3::ZERO
@@ -113,7 +113,7 @@ pub(super) fn pose_some(
                 angular_velocity: spin,
                 tags: member.material | group << GROUP_SHIFT | asleep | fast(body),
             };
-        }
+        });
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn pose_balls(
     let mut lanes = SphereLanes::default();
     let all = side_by_side(bodies).iter().zip(spheres.chunks_mut(WIDTH));
     for (index, (bodies, spheres)) in all.enumerate() {
-        let bodies = bodies.each(Soa4);
+        let bodies = aligned(bodies);
         lanes.set_kinds(&bodies, WIDTH, kinds);
         let first = first + index * WIDTH;
         if params.period == IVec3::ZERO {

@@ -11,7 +11,7 @@ use super::ball_block::ChunkLoads;
 use super::contacts::add;
 use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
 use super::walls::{WallOutcome, may_wake};
-use crate::math::each::Each;
+use crate::math::each::{Each, copy, for_each_pair};
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
@@ -192,35 +192,36 @@ impl WallRow {
         candidates: &[WallCandidate],
         histories: &[Vec4],
     ) {
-        let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
-        let sphere = |lane: usize| &spheres[candidate(lane).sphere as usize];
+        let mut lanes = [candidates[0]; WIDTH];
+        copy(&mut lanes, candidates);
+        let sphere = |lane: usize| &spheres[lanes[lane].sphere as usize];
         gather(&mut self.spheres, sphere);
         let table = state.facets();
         let facet = |lane: usize| {
-            let facet = facets[candidate(lane).facet as usize];
+            let facet = facets[lanes[lane].facet as usize];
             &table[(facet & !WALL) as usize]
         };
         gather(&mut self.facets, facet);
         let wall = |lane: usize| {
             let wall = &state.walls[facet(lane).wall as usize];
-            cast_ref::<_, [[f32; 4]; 6]>(wall).split_first_chunk::<4>()
+            cast_ref::<_, [[f32; 4]; 6]>(wall)
         };
-        let [a, b, c, d, rest @ ..] = &mut self.walls;
-        let mut gathered = [Soa4::ZERO; 4];
-        gather(&mut gathered, |lane| wall(lane).unwrap().0);
-        [*a, *b, *c, *d] = gathered;
+        let (four, last_two) = self.walls.split_first_chunk_mut().unwrap();
+        gather(four, |lane| wall(lane).first_chunk::<4>().unwrap());
         let mut last = [[[0.0; 4]; 2]; WIDTH];
         for (lane, own) in last.iter_mut().enumerate() {
-            *own = *wall(lane).unwrap().1.first_chunk().unwrap();
+            *own = *wall(lane).last_chunk().unwrap();
         }
-        read_both(rest.each_mut(), &last);
+        let [spins, belts] = last_two.first_chunk_mut().unwrap();
+        read_both([spins, belts], &last);
         for (lane, candidate) in candidates.iter().enumerate() {
             let Closest { normal, distance } = candidate.closest;
             self.closest.set(lane, normal, distance);
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.histories.iter_mut().zip(&histories[at..at + SIZE]) {
+            let own = &histories[at..at + SIZE];
+            for_each_pair(&mut self.histories, own, |columns, own| {
                 columns.set(lane, own.truncate(), own.w);
-            }
+            });
         }
         if state.pairs.len() > 1 {
             let pair = |lane: usize| {
@@ -333,10 +334,11 @@ impl WallRow {
         let [.., walls] = &self.facets[1].0;
         for (lane, candidate) in candidates.iter().enumerate() {
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.histories.iter().zip(&mut histories[at..at + SIZE]) {
+            let own = &mut histories[at..at + SIZE];
+            for_each_pair(own, &self.histories, |own, columns| {
                 let (vector, scalar) = columns.get(lane);
                 *own = vector.extend(scalar);
-            }
+            });
             let (torque, overlap) = self.on_walls.get(lane);
             done.push(WallResponse {
                 effect: effects[lane],
