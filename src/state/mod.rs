@@ -360,8 +360,8 @@ pub(crate) fn load(body: &Body, members: &[Member], loads: &[SphereLoad]) -> Loa
     }
     let orientation = Quaternion::of(body.orientation);
     let mut sum = Load::default();
-    for (member, sphere) in members.iter().zip(loads) {
-        let arm = orientation.rotate(member.center);
+    for (index, sphere) in loads.iter().enumerate() {
+        let arm = orientation.rotate(members[index].center);
         sum.force += sphere.force;
         sum.torque += sphere.torque + arm.cross(sphere.force);
         sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);

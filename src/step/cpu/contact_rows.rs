@@ -199,12 +199,13 @@ impl ContactScratch {
     /// Adds what the contacts of a chunk do to the spheres that do not own them.
     #[inline(always)]
     pub fn add_reactions(&self, subdomain: &mut Subdomain, chunk: &Chunk) {
-        let effects = self.effects.as_flattened();
-        let others = subdomain.others[chunk.rows.clone()].as_flattened();
+        let effects = &self.effects;
+        let others = &subdomain.others[chunk.rows.clone()];
         let sums = &mut subdomain.sums;
         for &pair in &subdomain.reactions[chunk.reactions.clone()] {
-            let place = sums.place(others[pair as usize] as usize);
-            sums.effects[place].add(&effects[pair as usize]);
+            let (row, lane) = (pair as usize / WIDTH, pair as usize % WIDTH);
+            let place = sums.place(others[row][lane] as usize);
+            sums.effects[place].add(&effects[row][lane]);
         }
     }
 

@@ -251,8 +251,8 @@ pub(super) fn integrate_some(
             } = awake;
             let marks = gathered.integrate(lanes, own, sums, forces, kinds, step);
             moved.stale |= marks.stale;
-            for (&place, body) in places.iter().zip(&*own) {
-                bodies[place] = rest(body, kinds, step);
+            for (index, &place) in places.iter().enumerate() {
+                bodies[place] = rest(&own[index], kinds, step);
             }
             marks.lost.map(|lane| places[lane])
         };
@@ -280,11 +280,11 @@ pub(super) fn integrate_balls(
     let mut moved = Moved::new(step);
     let lanes = &mut scratch.side_by_side;
     lanes.kinds = None;
-    let all = side_by_side_mut(bodies).iter_mut();
-    for (block, (own, loads)) in all.zip(loads_side_by_side(loads)).enumerate() {
+    let loads = loads_side_by_side(loads);
+    for (block, own) in side_by_side_mut(bodies).iter_mut().enumerate() {
         // Copies, aligned as vectors like it.
         let mut bodies = aligned(own);
-        let [forces, torques, _] = loads;
+        let [forces, torques, _] = &loads[block];
         let loads = [Soa4(*forces), Soa4(*torques)];
         let marks = lanes.integrate(&mut bodies, &loads, WIDTH, kinds, step);
         for_each_pair(own, &bodies, |own, columns| *own = columns.0);

@@ -137,8 +137,9 @@ pub(super) fn pose_balls(
     spheres: &mut [Sphere],
 ) {
     let mut lanes = SphereLanes::default();
-    let all = side_by_side(bodies).iter().zip(spheres.chunks_mut(WIDTH));
-    for (index, (bodies, spheres)) in all.enumerate() {
+    let spheres = spheres.as_chunks_mut::<WIDTH>().0;
+    let blocks = cast_slice_mut::<_, [[[f32; 4]; 4]; WIDTH]>(spheres);
+    for (index, bodies) in side_by_side(bodies).iter().enumerate() {
         let bodies = aligned(bodies);
         lanes.set_kinds(&bodies, WIDTH, kinds);
         let first = first + index * WIDTH;
@@ -147,8 +148,8 @@ pub(super) fn pose_balls(
         } else {
             lanes.pose::<true>(&bodies, first, params);
         }
-        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
-        write_four(lanes.spheres.each_ref(), own, 0);
+        let [a, b, c, d] = &lanes.spheres;
+        write_four([a, b, c, d], &mut blocks[index], 0);
     }
 }
 

@@ -14,6 +14,7 @@ mod features;
 mod fuzz;
 mod interface;
 mod isa;
+mod kernels;
 mod mpi;
 mod npm;
 mod python;
@@ -64,6 +65,7 @@ Usage: cargo xtask test [--long | --web]
               - the tests of the passes on OpenGL, if there is an adapter for it;
               - every shader through DXC, Microsoft's compiler, under Wine;
               - the tasks `release`, `oldest-rust`, `semver`, `deny` and `documents`;
+              - the innermost loops of the CPU engine, which must call no function in a release;
               - the tests of the Python package, in release mode;
               - the tests of the tools in Python, with numpy, matplotlib, pandas and vtk.
   --web     Builds the page for browsers and tests it in Chromium, beside the program. Runs no other tests.
@@ -371,6 +373,10 @@ fn test(long: bool) -> Result<(), String> {
         attempt("the files of a release", &|| {
             release::files(&python::target().join("files"))
         });
+        attempt(
+            "the loops of the CPU engine, as the release has them",
+            &kernels::check,
+        );
         attempt("the oldest Rust", &release::oldest_rust);
         attempt(
             "the interface, compared with that of the last release",

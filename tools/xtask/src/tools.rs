@@ -42,7 +42,8 @@ fn without_rustup(missing: &[&str]) -> String {
     )
 }
 
-fn succeeds(command: &mut Command) -> bool {
+/// Whether a program starts and succeeds, in silence.
+pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
