@@ -110,6 +110,7 @@ cases! {
         dam_break: "granular dam break", "Evangelista et al. 2014", published::dam_break;
         slots: "hopper with a slot", "Beverloo et al. 1961; Myers and Sellers", published::slots;
         plate: "heap on a plate", "Zhou et al. 2002", published::plate;
+        steel_ball: "steel ball on grains", "Dosta et al. 2024, other beds", published::steel_ball;
         triaxial: "triaxial compression", "friction angle of spheres", published::triaxial;
     }
 }

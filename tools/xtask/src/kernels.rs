@@ -1,4 +1,4 @@
-//! The innermost loops of the CPU engine, as they are compiled: they must call nothing that belongs into them.
+//! The innermost loops of the CPU engine, as the compiler makes them: what they use of slices and arrays must be inlined.
 //!
 //! A loop that calls a function for each lane is not made of vectors, and takes several times as long, with the same bits: no other test
 //! notices.
@@ -56,7 +56,7 @@ pub fn check() -> Result<(), String> {
     match calls.first() {
         None => Ok(()),
         Some(first) => Err(format!(
-            "{} of the {kernels} loops of the CPU engine call what `math::each` has to be used for, as {first}",
+            "{kernels} loops of the CPU engine make {} calls that slow them down, such as {first}; use `math::each`",
             calls.len()
         )),
     }

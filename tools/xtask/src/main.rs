@@ -65,7 +65,7 @@ Usage: cargo xtask test [--long | --web]
               - the tests of the passes on OpenGL, if there is an adapter for it;
               - every shader through DXC, Microsoft's compiler, under Wine;
               - the tasks `release`, `oldest-rust`, `semver`, `deny` and `documents`;
-              - the innermost loops of the CPU engine, which must call no function in a release;
+              - the innermost loops of the CPU engine in a release, which must have all inlined;
               - the tests of the Python package, in release mode;
               - the tests of the tools in Python, with numpy, matplotlib, pandas and vtk.
   --web     Builds the page for browsers and tests it in Chromium, beside the program. Runs no other tests.
