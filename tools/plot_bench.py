@@ -50,6 +50,7 @@ def plot_passes(scenes, axes):
     timed = [scene for scene in scenes if scene["passes"]]
     labels = [f"{scene['scene']}\n{scene['backend']}" for scene in timed]
     tops = [0.0] * len(timed)
+    axes.set_prop_cycle(color=matplotlib.colormaps["Paired"].colors)
     for name in dict.fromkeys(of_pass["pass"] for scene in timed for of_pass in scene["passes"]):
         ms = [sum(of["ms"] for of in scene["passes"] if of["pass"] == name) for scene in timed]
         times = [1e6 * time / scene["spheres"] for time, scene in zip(ms, timed)]
