@@ -33,6 +33,26 @@ def vectors(state, name):
     return numpy.stack([state[f"{name}_{axis}"] for axis in "xyz"], axis=1)
 
 
+def run(command, folder):
+    """Runs a command in a folder; it must succeed."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"error: {' '.join(map(str, command))}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+
+
+def read_dump(file):
+    """The states in a dump of LAMMPS or LIGGGHTS: arrays by atom and column, without the column of the numbers of atoms."""
+    states = []
+    lines = iter(file.read_text().splitlines())
+    for line in lines:
+        if line.startswith("ITEM: NUMBER"):
+            count = int(next(lines))
+        if line.startswith("ITEM: ATOMS"):
+            rows = numpy.array([next(lines).split() for _ in range(count)], dtype=float)
+            states.append(rows[rows[:, 0].argsort(), 1:])
+    return states
+
+
 class Programs:
     """The two programs, and a folder for their files."""
 
@@ -40,39 +60,24 @@ class Programs:
         self.arguments = arguments
         self.folder = Path(folder)
 
-    def run(self, command):
-        """Runs a command in the folder; it must succeed."""
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"error: {' '.join(map(str, command))}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-        return done.stdout
-
     def rockfall(self, name, scene, every):
         """Runs a scene, with a state of the bodies every so many steps; returns its `Run`."""
         (self.folder / f"{name}.json").write_text(json.dumps(scene))
         command = [Path(self.arguments.rockfall).resolve(), "run", f"{name}.json", "--backend", self.arguments.backend]
         if self.arguments.threads:
             command += ["--threads", str(self.arguments.threads)]
-        self.run([*command, "--out", name, "--every", str(every), "--states", "bodies", "--vtk", "none"])
+        command += ["--out", name, "--every", str(every), "--states", "bodies", "--vtk", "none"]
+        run(command, self.folder)
         return Run(self.folder / name)
 
     def lammps(self, name, deck):
-        """Runs a deck; returns what it dumped to `name.dump`: times and arrays by atom and column."""
+        """Runs a deck; returns what it dumped to `name.dump`, see `read_dump`."""
         (self.folder / f"{name}.in").write_text(deck)
         command = [self.arguments.lammps, "-log", "none", "-in", f"{name}.in"]
         if self.arguments.ranks > 1:
             command = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-np", str(self.arguments.ranks), *command]
-        self.run(command)
-        states = []
-        lines = iter((self.folder / f"{name}.dump").read_text().splitlines())
-        for line in lines:
-            if line.startswith("ITEM: NUMBER"):
-                count = int(next(lines))
-            if line.startswith("ITEM: ATOMS"):
-                rows = [next(lines).split() for _ in range(count)]
-                rows.sort(key=lambda row: int(row[0]))
-                states.append(numpy.array(rows, dtype=float)[:, 1:])
-        return states
+        run(command, self.folder)
+        return read_dump(self.folder / f"{name}.dump")
 
 
 def data_file(positions, velocities, spins, diameter, density, box):

@@ -9,8 +9,6 @@ in Markdown. On Debian and Ubuntu: `apt-get install lammps liggghts`.
 import argparse
 import json
 import math
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import matplotlib
 import numpy
 from matplotlib.figure import Figure
 
+from cross_check import read_dump, run, vectors
 from read_run import Run
 
 RADIUS, DEPTH, SPEED, GRAVITY = 0.1, 0.06, 2.0, 9.81
@@ -38,13 +37,6 @@ def start(file):
     """Kind (0: small, 1: large) and position of each sphere, the middle of the drum at the origin and its axis along y."""
     rows = numpy.loadtxt(file, skiprows=2)
     return (rows[:, 0] == 0).astype(int), rows[:, 1:] - [0.102, 0.032, 0.102]
-
-
-def run(command, folder):
-    """Runs a command in a folder; it must succeed."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {' '.join(map(str, command))}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
 
 
 def rockfall(arguments, folder, kind, position):
@@ -76,9 +68,7 @@ def rockfall(arguments, folder, kind, position):
     options = ["--every", EVERY, "--statistics-every", OFTEN, "--states", "bodies", "--vtk", "none", "--out", "mixer"]
     run([program, "run", "mixer.json", "--backend", arguments.backend, *map(str, options)], folder)
     kept = Run(folder / "mixer")
-    states = [
-        numpy.stack([kept.state("bodies", step)[f"position_{axis}"] for axis in "xyz"], axis=1) for step in kept.steps()
-    ]
+    states = [vectors(kept.state("bodies", step), "position") for step in kept.steps()]
     torque = kept.statistics()["drum_torque_y_Nm"][1:]
     return states, torque[: len(torque) // 100 * 100].reshape(-1, 100).mean(axis=1)
 
@@ -93,19 +83,6 @@ def data_file(kind, position, types):
     both = enumerate(zip(kind, position))
     lines += [row.format(index + 1, k + 1, 2 * RADII[k], DENSITIES[k], *place) for index, (k, place) in both]
     return "\n".join(lines) + "\n"
-
-
-def states_of(dump):
-    """Positions in the states of a dump, in the order of the spheres."""
-    states = []
-    lines = iter(dump.read_text().splitlines())
-    for line in lines:
-        if line.startswith("ITEM: NUMBER"):
-            count = int(next(lines))
-        if line.startswith("ITEM: ATOMS"):
-            rows = numpy.array([next(lines).split() for _ in range(count)], dtype=float)
-            states.append(rows[rows[:, 0].argsort(), 1:4])
-    return states
 
 
 def deck(program, rest):
@@ -131,7 +108,7 @@ def ran(arguments, folder, program, text):
     steps = round(arguments.time / STEP)
     (folder / f"{program}.in").write_text(f"{text}run {steps}\n")
     run([getattr(arguments, program), "-log", "none", "-in", f"{program}.in"], folder)
-    return states_of(folder / f"{program}.dump"), numpy.loadtxt(folder / f"{program}.torque", ndmin=2)[:, 1]
+    return read_dump(folder / f"{program}.dump"), numpy.loadtxt(folder / f"{program}.torque", ndmin=2)[:, 1]
 
 
 def lammps(arguments, folder, kind, position):

@@ -1,8 +1,8 @@
 //! Arrays and slices, value by value, in the innermost loops.
 //!
-//! The compiler inlines what the standard library has for this, `array::map`, `zip`, `copy_from_slice` and the like, only where both
-//! are compiled together; in which unit that is changes from build to build. Loops of the CPU engine become vectors only without a
-//! call: what they use instead is here, and is inlined wherever it is called.
+//! The standard library has `array::map`, `zip`, `copy_from_slice` and the like for this, but the compiler inlines them only where it
+//! happens to put them into the unit of their caller. Loops of the CPU engine become vectors only without calls, so they use the
+//! functions here, which are always inlined.
 
 use bytemuck::Zeroable;
 
@@ -33,7 +33,7 @@ pub fn for_each_pair<T, U>(values: &mut [T], others: &[U], mut act: impl FnMut(&
     }
 }
 
-/// A `copy_from_slice`, for a few large values.
+/// A `copy_from_slice`, for a few large values: copies until one of the slices ends.
 #[inline(always)]
 pub fn copy<T: Copy>(values: &mut [T], others: &[T]) {
     for_each_pair(values, others, |value, other| *value = *other);

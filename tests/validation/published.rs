@@ -402,46 +402,28 @@ pub fn plate(engine: Engine) -> Vec<Quantity> {
         rolling: [0.1, 0.2],
         diameter: 10.0,
     };
-    let varied = [
-        (
-            "half of the friction between spheres",
-            Plate {
-                sliding: [0.2, 0.4],
-                ..first
-            },
-        ),
-        (
-            "half of the friction at walls",
-            Plate {
-                sliding: [0.4, 0.2],
-                ..first
-            },
-        ),
+    type Variation = (&'static str, fn(&mut Plate));
+    let varied: [Variation; 5] = [
+        ("half of the friction between spheres", |plate| {
+            plate.sliding[0] *= 0.5
+        }),
+        ("half of the friction at walls", |plate| {
+            plate.sliding[1] *= 0.5
+        }),
         (
             "a quarter of the rolling friction between spheres",
-            Plate {
-                rolling: [0.025, 0.2],
-                ..first
-            },
+            |plate| plate.rolling[0] *= 0.25,
         ),
-        (
-            "a quarter of the rolling friction at walls",
-            Plate {
-                rolling: [0.1, 0.05],
-                ..first
-            },
-        ),
-        (
-            "twice the diameter",
-            Plate {
-                diameter: 20.0,
-                ..first
-            },
-        ),
+        ("a quarter of the rolling friction at walls", |plate| {
+            plate.rolling[1] *= 0.25
+        }),
+        ("twice the diameter", |plate| plate.diameter *= 2.0),
     ];
     let degrees = first.angle(engine);
     let mut quantities = vec![absolute("angle, degrees", first.published(), degrees, 3.0)];
-    for (what, plate) in varied {
+    for (what, vary) in varied {
+        let mut plate = first;
+        vary(&mut plate);
         let angle = plate.angle(engine);
         quantities.push(absolute(
             format!("{what}: angle, degrees"),
@@ -464,8 +446,8 @@ pub fn plate(engine: Engine) -> Vec<Quantity> {
 
 /// Dosta et al. 2024, case 3, on beds of our own: a steel ball of 20 mm meets 25,000 grains of 2 mm.
 ///
-/// The depth does not depend on the bed, but the rebound does, and on how dense the bed is: it is the mean of three beds, whose grains
-/// were poured with three coefficients of friction.
+/// The depth is the same on any bed. The rebound depends on how dense the bed is, so it is the mean of three beds, whose grains were
+/// poured with different friction.
 pub fn steel_ball(engine: Engine) -> Vec<Quantity> {
     let beds = [0.1, 0.2, 0.3];
     let (mut lowest, mut rebound) = (0.0, 0.0);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::python::program;
 use crate::tools::succeeds;
 
-/// Part of the names of functions in which the loops are.
+/// Parts of the names of the functions that have the loops.
 const KERNELS: [&str; 2] = ["rockfall::step::cpu::lanes::avx512::", "_version>:"];
 
 /// Generic functions of the standard library that are inlined only where the compiler puts them into the same unit.
@@ -76,16 +76,11 @@ fn read(disassembly: &str) -> (usize, BTreeSet<String>) {
             && let Some((_, called)) = line.split_once("call ")
             && CALLED.iter().any(|name| called.contains(name))
         {
-            let name = |text: &str| {
-                text.split_once('<')
-                    .map_or_else(String::new, |(_, name)| name.to_owned())
-            };
-            let (kernel, called) = (name(kernel), name(called));
-            calls.insert(format!(
-                "`{}` calls `{}`",
-                kernel.trim_end_matches(">:"),
-                called.trim_end_matches('>')
-            ));
+            let [kernel, called] = [kernel, called].map(|text| {
+                let (_, name) = text.split_once('<').unwrap_or_default();
+                name.trim_end_matches(':').trim_end_matches('>')
+            });
+            calls.insert(format!("`{kernel}` calls `{called}`"));
         }
     }
     (kernels, calls)
@@ -96,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_belong_into_loops_are_found() {
+    fn calls_that_should_be_inlined_are_found() {
         let disassembly = "\
 0000000000400000 <rockfall::step::cpu::pose::pose_some::pose_some_avx_avx2_version>:
   400000:\tcall   401000 <<core::iter::adapters::zip::Zip<A,B> as core::iter::adapters::zip::ZipImpl<A,B>>::new>
