@@ -459,6 +459,11 @@ impl Model {
         self.pairs[a * count + b] = law;
     }
 
+    /// Indices of the walls that bodies touch in the present stage.
+    pub(crate) fn walls_there(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.walls.len()).filter(|wall| self.stages.has_wall(*wall))
+    }
+
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
         let spheres = |shape: usize| self.shapes[shape].spheres.len();

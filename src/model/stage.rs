@@ -5,9 +5,12 @@
 //! ([`Traffic::stages`](super::flow::Traffic::stages)), so a run that goes on from a checkpoint is in the stage in which it
 //! stopped.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use glam::DVec3;
 
 use super::deform::Deform;
+use super::flow::Inflow;
 use super::wall::Motion;
 use super::{Model, PairLaw};
 
@@ -19,17 +22,37 @@ pub const LOOK: u64 = 100;
 pub struct Stages {
     /// The stages in their order; empty if the model never changes.
     pub list: Vec<Stage>,
+    /// Indices of the walls that are absent in the present stage.
+    pub(super) absent: BTreeSet<usize>,
     /// Hash of the model before stages changed it.
     pub(super) first_hash: Option<u64>,
 }
 
 impl Stages {
     /// The stages of a list, none of which has changed the model yet.
+    ///
+    /// A wall that stages add before they remove it is absent at first.
     pub fn new(list: Vec<Stage>) -> Stages {
+        let mut first = BTreeMap::new();
+        for (wall, is_there) in list.iter().flat_map(|stage| &stage.walls) {
+            first.entry(*wall).or_insert(*is_there);
+        }
+        let added = first.into_iter().filter(|(_, is_there)| *is_there);
         Stages {
+            absent: added.map(|(wall, _)| wall).collect(),
             list,
             first_hash: None,
         }
+    }
+
+    /// Whether bodies touch the wall with this index in the present stage.
+    pub fn has_wall(&self, wall: usize) -> bool {
+        !self.absent.contains(&wall)
+    }
+
+    /// Whether any stage adds or removes walls.
+    pub fn change_walls(&self) -> bool {
+        self.list.iter().any(|stage| !stage.walls.is_empty())
     }
 
     /// Keeps the present hash of the model through changes that follow from the model itself.
@@ -52,6 +75,10 @@ pub struct Stage {
     pub end: Option<End>,
     /// New acceleration of gravity, m/s².
     pub gravity: Option<DVec3>,
+    /// Walls that the stage adds (`true`) or removes (`false`), by their indices.
+    pub walls: Vec<(usize, bool)>,
+    /// New flows of inlets, by the indices of the inlets; their times are from the start of the stage, s. `None` closes the inlet.
+    pub inlets: Vec<(usize, Option<Inflow>)>,
     /// New motions of walls, by the indices of the walls; their times are from the start of the stage, s.
     pub motions: Vec<(usize, Motion)>,
     /// New laws of pairs of materials, by the indices of the materials.
@@ -120,6 +147,15 @@ impl Stage {
             motion.end += start;
             motion.keys.iter_mut().for_each(|key| key.time += start);
             wall.motion = Some(motion);
+        }
+        for (index, is_there) in &self.walls {
+            match is_there {
+                true => model.stages.absent.remove(index),
+                false => model.stages.absent.insert(*index),
+            };
+        }
+        for (index, flow) in &self.inlets {
+            model.flow.inlets[*index].turn(*flow, start);
         }
         if let Some(deform) = self.deform {
             model.deform = deform;

@@ -978,13 +978,11 @@ impl Files {
     fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles) -> Result<()> {
         let (step, time) = (snapshot.steps, snapshot.time());
         // Nothing but the run says where they are.
-        if snapshot
-            .model
-            .walls
-            .iter()
-            .any(|wall| wall.dynamic.is_some())
-            && !self.plan.states.is_empty()
-        {
+        let model = snapshot.model;
+        let by_forces = model.walls.iter().any(|wall| wall.dynamic.is_some());
+        let mut stages = model.stages.list.iter();
+        let by_stages = stages.any(|stage| !stage.motions.is_empty());
+        if (by_forces || by_stages) && !self.plan.states.is_empty() {
             let table = Table::walls(snapshot);
             let path = format!("states/walls_{step:012}.npz");
             self.file(&path, |writer| write_npz(writer, &table, step, time))?;

@@ -25,6 +25,8 @@ pub struct KeptMoment {
     pub steps: u64,
     /// Simulated time, s.
     pub time: f64,
+    /// Index of the stage, where it decides which walls there are; else 0.
+    stage: usize,
     bodies: PathBuf,
     spheres: PathBuf,
     walls: PathBuf,
@@ -72,6 +74,7 @@ impl KeptRun {
                 (path.extension()? == "npz").then(|| KeptMoment {
                     steps,
                     time: steps as f64 * model.time_step,
+                    stage: 0,
                     spheres: other("spheres"),
                     walls: other("walls"),
                     contacts: other("contacts"),
@@ -85,6 +88,13 @@ impl KeptRun {
                 "has no states of bodies to show; run its scene again with \"bodies\" among \
                  \"output\": {\"states\": ...}, which is the default",
             ));
+        }
+        if model.stages.change_walls() {
+            let rows = statistics(path, ["step", "stage"])?;
+            for moment in &mut moments {
+                let before = rows.iter().rfind(|[step, _]| *step <= moment.steps as f64);
+                moment.stage = before.map_or(0, |[_, stage]| *stage as usize);
+            }
         }
         let mut empty = State::new(model);
         let all: Vec<u32> = (0..empty.bodies.len() as u32).collect();
@@ -172,46 +182,14 @@ impl KeptRun {
 
     /// Sides of a periodic box that deforms, m: those of the row of `statistics.csv` that is nearest to a step.
     fn sides(&self, steps: u64) -> Result<DVec3> {
-        let path = self.path.join(RunFolder::STATISTICS);
-        let wrong = |problem: String| Error::Checkpoint {
-            file: path.clone(),
-            problem,
-        };
-        let unreadable = |error: csv::Error| {
-            wrong(format!(
-                "found a file that cannot be read ({error}), expected the sides of the box over time"
-            ))
-        };
-        let mut table = csv::Reader::from_path(&path).map_err(unreadable)?;
-        let columns = table.headers().map_err(unreadable)?.clone();
-        let place = |name: &str| {
-            let place = columns.iter().position(|column| column == name);
-            place.ok_or_else(|| {
-                wrong(format!(
-                    "found no column {name}, expected the sides of the box"
-                ))
-            })
-        };
-        let places = [
-            place("step")?,
-            place("box_x_m")?,
-            place("box_y_m")?,
-            place("box_z_m")?,
-        ];
-        let mut nearest: Option<(f64, DVec3)> = None;
-        for row in table.records() {
-            let row = row.map_err(unreadable)?;
-            let numbers = places.map(|place| row.get(place)?.parse::<f64>().ok());
-            let [Some(step), Some(x), Some(y), Some(z)] = numbers else {
-                continue;
-            };
-            let off = (step - steps as f64).abs();
-            if nearest.is_none_or(|(best, _)| off < best) {
-                nearest = Some((off, DVec3::new(x, y, z)));
-            }
-        }
-        let sides = nearest.map(|(_, sides)| sides);
-        sides.ok_or_else(|| wrong("found no row, expected the sides of the box".to_owned()))
+        let rows = statistics(&self.path, ["step", "box_x_m", "box_y_m", "box_z_m"])?;
+        let off = |[step, ..]: &[f64; 4]| (step - steps as f64).abs();
+        let nearest = rows.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+        let sides = nearest.map(|[_, x, y, z]| DVec3::new(*x, *y, *z));
+        sides.ok_or_else(|| Error::Checkpoint {
+            file: self.path.join(RunFolder::STATISTICS),
+            problem: "found no row, expected the sides of the box".to_owned(),
+        })
     }
 
     /// The model.
@@ -222,6 +200,7 @@ impl KeptRun {
     fn state(&self, moment: &KeptMoment) -> Result<State> {
         let bodies = Arrays::read(&moment.bodies)?;
         let mut state = self.empty.clone();
+        state.traffic.stages = vec![moment.steps; moment.stage];
         let rows = 0..bodies.rows;
         let new: Vec<(u64, ModelBody)> = rows
             .clone()
@@ -306,6 +285,40 @@ impl KeptRun {
             Err(bodies.wrong(format!("found no number in row {row}, expected numbers")))
         }
     }
+}
+
+/// Columns of the `statistics.csv` in the folder `path` of a run, row by row.
+fn statistics<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[f64; N]>> {
+    let file = path.join(RunFolder::STATISTICS);
+    let wrong = |problem: String| Error::Checkpoint {
+        file: file.clone(),
+        problem,
+    };
+    let unreadable = |error: csv::Error| {
+        wrong(format!(
+            "found a file that cannot be read ({error}), expected the statistics of a run"
+        ))
+    };
+    let mut table = csv::Reader::from_path(&file).map_err(unreadable)?;
+    let columns = table.headers().map_err(unreadable)?.clone();
+    let mut places = [0; N];
+    for (name, place) in names.iter().zip(&mut places) {
+        let found = columns.iter().position(|column| column == *name);
+        *place = found.ok_or_else(|| {
+            wrong(format!(
+                "found no column {name}, expected those of the scene beside it"
+            ))
+        })?;
+    }
+    let mut rows = Vec::new();
+    for row in table.records() {
+        let row = row.map_err(unreadable)?;
+        let number = |place: &usize| row.get(*place)?.parse().ok();
+        let numbers: Option<Vec<f64>> = places.iter().map(number).collect();
+        // The last row of a run that goes on may be half written.
+        rows.extend(numbers.and_then(|numbers| <[f64; N]>::try_from(numbers).ok()));
+    }
+    Ok(rows)
 }
 
 /// The contacts of a kept state of `grains`. What is not kept of them is 0.

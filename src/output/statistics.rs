@@ -33,7 +33,7 @@ fn moves(wall: &Wall) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
+    /// second, then the index of the stage if the scene has stages, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
     /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought, outlets taken and rules of breakage burst,
     /// what probes see, the poses of walls that move, and force (N) and torque (N m) on fixed and kinematic bodies that have names: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
@@ -61,6 +61,9 @@ impl Statistics {
             "sphere_steps_per_s",
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
+        if !model.stages.list.is_empty() {
+            columns.push("stage".to_owned());
+        }
         if !model.bonds.is_empty() {
             columns.extend(["bonds", "broken_bonds", "taken_by_bonds_J"].map(str::to_owned));
         }
@@ -174,6 +177,9 @@ impl Statistics {
             rate,
         ];
         let Snapshot { model, state, .. } = *snapshot;
+        if !model.stages.list.is_empty() {
+            values.push(state.traffic.stages.len() as f64);
+        }
         if !model.bonds.is_empty() {
             let [count, broken] = state.count_bonds();
             values.extend([count as f64, broken as f64, energy.bonds]);

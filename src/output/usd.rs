@@ -19,6 +19,7 @@ struct Frame {
     orientations: Vec<DQuat>,
     velocities: Vec<DVec3>,
     walls: Vec<(DVec3, DQuat)>,
+    walls_there: Vec<bool>,
 }
 
 /// Writes a run as OpenUSD text (`.usda`), one state a frame: a `PointInstancer` with a prototype for each shape and
@@ -49,6 +50,9 @@ pub fn write_usd(
             velocities: bodies.iter().map(|body| body.velocity).collect(),
             walls: moving
                 .map(|pose| (pose.position, pose.orientation))
+                .collect(),
+            walls_there: (0..snapshot.model.walls.len())
+                .map(|wall| snapshot.model.stages.has_wall(wall))
                 .collect(),
         });
     }
@@ -141,6 +145,15 @@ fn write(
         samples(&mut places, "quatd xformOp:orient", frames, |frame| {
             quaternion(frame.walls[index].1)
         })?;
+        if frames.iter().any(|frame| !frame.walls_there[index]) {
+            samples(&mut places, "token visibility", frames, |frame| {
+                let shown = match frame.walls_there[index] {
+                    true => "inherited",
+                    false => "invisible",
+                };
+                format!("{shown:?}")
+            })?;
+        }
         let places = String::from_utf8_lossy(&places).into_owned()
             + "        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n";
         let look = ([0.40, 0.46, 0.53], 0.4);

@@ -5,7 +5,7 @@ use crate::model::wall::{Moving, Shape};
 use crate::simulation::snapshot::Snapshot;
 
 /// A wall as it stands at one time, as triangles.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WallMesh {
     /// Corners, m.
     pub points: Vec<DVec3>,
@@ -20,7 +20,7 @@ pub struct WallMesh {
 /// Pieces that a circle is made of.
 const FINENESS: u32 = 48;
 
-/// The walls of a snapshot. What has no end is as wide as twice the box around the bodies as they were at
+/// The walls of a snapshot; one that is absent in the present stage has no triangles. What has no end is as wide as twice the box around the bodies as they were at
 /// the start; a plane is a square about them.
 pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
     let (center, half) = surroundings(snapshot.model);
@@ -28,6 +28,9 @@ pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
     walls
         .enumerate()
         .map(|(index, (wall, state))| {
+            if !snapshot.model.stages.has_wall(index) {
+                return WallMesh::default();
+            }
             let Moving {
                 mut pose,
                 velocity,

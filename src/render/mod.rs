@@ -290,6 +290,8 @@ pub struct Renderer {
     /// Number of steps up to which the wear of `triangles` was summed.
     worn_at: Option<u64>,
     model_walls: Vec<Wall>,
+    /// Whether each wall is there in the present stage.
+    walls_there: Vec<bool>,
     scene: SceneView,
     /// The box around all walls that have an end.
     walls: Option<Bounds>,
@@ -515,6 +517,7 @@ impl Renderer {
                 .reduce(Bounds::union),
             anchors: anchors(model),
             model_walls: model.walls.clone(),
+            walls_there: walls_there(model),
             scene: model.view.clone(),
             body_radius: body_radius(simulation.model()),
             cell_size: state.params.cell_size.as_dvec3(),
@@ -587,6 +590,7 @@ impl Renderer {
         self.body_count = simulation.body_count() as u32;
         self.action_count = drawn_actions(simulation);
         self.time = simulation.time();
+        self.walls_there = walls_there(simulation.model());
         self.cell_size = simulation.on_host().params.cell_size.as_dvec3();
         let state = simulation.on_host();
         if state.traffic.worn_at != self.worn_at {
@@ -1083,7 +1087,8 @@ impl Renderer {
         let is_vessel: Vec<bool> = bounds
             .map(|wall| wall.is_some_and(|wall| walls::holds(wall, bulk)))
             .collect();
-        let looks = walls::wall_looks(&self.model_walls, &self.scene, &is_vessel);
+        let is_there = &self.walls_there;
+        let looks = walls::wall_looks(&self.model_walls, &self.scene, is_there, &is_vessel);
         let bytes = cast_slice(&looks);
         self.context.queue.write_buffer(&self.look_buffer, 0, bytes);
         made_of.update(bytes);
@@ -1414,6 +1419,12 @@ impl<'a> Onto<'a> {
             is_new: true,
         }
     }
+}
+
+/// Whether each wall is there in the present stage.
+fn walls_there(model: &Model) -> Vec<bool> {
+    let walls = 0..model.walls.len();
+    walls.map(|wall| model.stages.has_wall(wall)).collect()
 }
 
 /// Number of actions (springs and applied forces) that may be drawn as springs; 0 without springs.

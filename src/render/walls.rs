@@ -127,12 +127,17 @@ const COLOURS: [[u8; 3]; 2] = [[179, 179, 177], [170, 181, 193]];
 /// - 1: the scene gives no opacity. The wall is opaque from the sides that bodies touch, and faint glass from others.
 /// - -1: the scene gives no opacity, and the wall is a vessel. It is drawn as with 1, but the part between its bodies and the
 ///   viewer is faint glass, too.
-pub(super) fn wall_looks(walls: &[Wall], view: &SceneView, is_vessel: &[bool]) -> Vec<Vec4> {
+pub(super) fn wall_looks(
+    walls: &[Wall],
+    view: &SceneView,
+    is_there: &[bool],
+    is_vessel: &[bool],
+) -> Vec<Vec4> {
     let look = |(index, wall): (usize, &Wall)| {
         let look = view.wall(index);
         let is_plane = matches!(wall.shape, Shape::Plane { .. });
         let opacity = match look.opacity {
-            _ if !look.visible => 0.0,
+            _ if !look.visible || !is_there[index] => 0.0,
             Some(1.0) => 2.0,
             Some(opacity) => opacity as f32,
             None if is_vessel[index] => -1.0,
@@ -344,16 +349,18 @@ mod tests {
 
     #[test]
     fn what_is_said_of_a_wall_comes_before_what_is_found() {
-        let walls = [(); 5].map(|()| wall(Shape::Box { size: DVec3::ONE }));
+        let walls = [(); 6].map(|()| wall(Shape::Box { size: DVec3::ONE }));
         let mut view = SceneView::default();
-        view.walls.resize(5, Default::default());
+        view.walls.resize(6, Default::default());
         view.walls[0].visible = false;
         view.walls[1].opacity = Some(0.25);
         view.walls[2].opacity = Some(1.0);
         view.walls[2].colour = Some([255, 0, 0]);
-        let looks = wall_looks(&walls, &view, &[true, true, true, true, false]);
-        let opacities: Vec<f32> = looks[..5].iter().map(|look| look.w).collect();
-        assert_eq!(opacities, [0.0, 0.25, 2.0, -1.0, 1.0]);
+        let is_there = [true, true, true, true, true, false];
+        let is_vessel = [true, true, true, true, false, true];
+        let looks = wall_looks(&walls, &view, &is_there, &is_vessel);
+        let opacities: Vec<f32> = looks[..6].iter().map(|look| look.w).collect();
+        assert_eq!(opacities, [0.0, 0.25, 2.0, -1.0, 1.0, 0.0]);
         assert_eq!(looks[2].truncate(), Vec3::X);
         assert_eq!(looks.len(), MAX_WALLS);
     }

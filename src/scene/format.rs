@@ -39,7 +39,7 @@ pub use shape::{
     CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
     Sphere, Torus, Volume,
 };
-pub use stage::{Stage, Until};
+pub use stage::{Inflow, MaterialChange, Stage, Until};
 pub use view::View;
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
@@ -872,16 +872,17 @@ pub struct Fill {
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Inlet", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [
-    {"required": ["rate", "region"], "properties": {"mass_rate": false, "mesh": false}},
-    {"required": ["rate", "mesh"], "properties": {"mass_rate": false, "region": false}},
-    {"required": ["mass_rate", "region"], "properties": {"rate": false, "mesh": false}},
-    {"required": ["mass_rate", "mesh"], "properties": {"rate": false, "region": false}},
-]))]
+#[schemars(extend(
+    "oneOf" = [
+        {"required": ["region"], "properties": {"mesh": false}},
+        {"required": ["mesh"], "properties": {"region": false}},
+    ],
+    "not" = {"required": ["rate", "mass_rate"]},
+))]
 pub struct Inlet {
     /// Name. Default: "inlet 0" and so on.
     pub name: Option<String>,
-    /// Bodies that come in, 1/s.
+    /// Bodies that come in, 1/s. An inlet has either a `rate` or a `mass_rate`, or stays closed until a stage opens it.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate: Option<f64>,
     /// Mass that comes in, kg/s.

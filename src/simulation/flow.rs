@@ -154,7 +154,7 @@ impl Traffic {
             }
         }
 
-        let time = steps as f64 * model.time_step;
+        let time = state.earlier + steps as f64 * model.time_step;
         let mut new = Vec::new();
         for (index, inlet) in flow.inlets.iter().enumerate() {
             let brought = &mut self.inlets[index];

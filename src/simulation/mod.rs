@@ -628,13 +628,10 @@ impl Simulation {
             .await?;
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
             let domain = model.domain.as_ref();
-            let probes = model
-                .walls
-                .iter()
-                .map(|wall| wall::Probe::new(wall, domain));
-            self.wall_probes = probes.collect();
+            let probe = |index: usize| wall::Probe::new(&model.walls[index], domain);
+            self.wall_probes = model.walls_there().map(probe).collect();
         }
-        for (index, probe) in self.wall_probes.iter_mut().enumerate() {
+        for (index, probe) in model.walls_there().zip(&mut self.wall_probes) {
             probe.move_to(self.state.wall(index).pose);
         }
         let mut traffic = std::mem::take(&mut self.state.traffic);

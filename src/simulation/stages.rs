@@ -6,9 +6,13 @@ use super::Simulation;
 use super::summary::Summary;
 use crate::model::Model;
 use crate::model::error::Result;
-use crate::model::stage::{LOOK, Until};
+use crate::model::stage::{LOOK, Stage, Until};
+use crate::model::wall;
 use crate::state::{self, Field};
 use crate::step::Patience;
+
+/// Overlap of a sphere and a wall that comes, as a fraction of the radius, from which on there is a warning.
+const DEEP: f64 = 0.05;
 
 impl Simulation {
     /// Index (from 0) and name of the present stage; `None` if the model has no stages.
@@ -83,7 +87,10 @@ impl Simulation {
                 let wall = self.model.walls[*index].clone();
                 self.state.set_kinematic(*index, wall, time);
             }
-            if !stage.motions.is_empty() {
+            self.warn_of_walls(stage);
+            let walls_change = self.state.set_walls_there(&self.model);
+            self.wall_probes.clear();
+            if !stage.motions.is_empty() || walls_change {
                 self.state.stats[0].stale = 1;
                 changed.push(Field::Walls);
             }
@@ -97,11 +104,34 @@ impl Simulation {
             }
             self.engine.write(&changed, &self.state);
             self.engine.write_params(&self.state);
-            if !stage.motions.is_empty() {
+            if changed.contains(&Field::Walls) {
                 self.engine.write_stale(&self.state);
             }
         }
         Ok(self.state.traffic.stages.len() > before)
+    }
+
+    /// Warns of walls that come where bodies are.
+    fn warn_of_walls(&self, stage: &Stage) {
+        for (index, _) in stage.walls.iter().filter(|(_, comes)| *comes) {
+            let domain = self.model.domain.as_ref();
+            let mut probe = wall::Probe::new(&self.model.walls[*index], domain);
+            probe.move_to(self.state.wall(*index).pose);
+            let spheres = self.fetched().spheres();
+            let deep = spheres.filter(|sphere| {
+                let least = DEEP * sphere.radius;
+                probe.depth(sphere.position, sphere.radius, least).is_some()
+            });
+            let count = deep.count();
+            if count > 0 {
+                tracing::warn!(
+                    stage = stage.name,
+                    wall = probe.name,
+                    spheres = count,
+                    "a wall comes where spheres are, and will push them out"
+                );
+            }
+        }
     }
 
     /// Whether the present stage ends before the next step.
@@ -158,5 +188,7 @@ impl Simulation {
             self.state
                 .set_kinematic(index, wall, self.time_after(steps));
         }
+        self.state.set_walls_there(&self.model);
+        self.wall_probes.clear();
     }
 }

@@ -42,7 +42,9 @@ impl Simulation {
             self.follow_gravity(patience, gravity).await?;
         }
         let speed = |place: usize, servo: &crate::model::wall::Servo| -> Option<f32> {
-            let wanted = match servo.presses(self.steps, time_step) {
+            let wall = self.state.dynamic_walls[place].wall as usize;
+            let is_there = self.model.stages.has_wall(wall);
+            let wanted = match is_there && servo.presses(self.steps, time_step) {
                 true => servo.max_speed as f32,
                 false => 0.0,
             };

@@ -139,6 +139,32 @@ impl State {
         own.angular_velocity = moving.angular_velocity.as_vec3();
     }
 
+    /// Number of nodes of the tree of a wall.
+    pub(crate) fn nodes_of_wall(&self, index: usize) -> u32 {
+        // The next wall begins where this one ends.
+        let next = index + 1;
+        let end = match next < self.params.wall_count as usize {
+            true => self.walls[next].first_node,
+            false => self.nodes().len() as u32,
+        };
+        end - self.walls[index].first_node
+    }
+
+    /// Lets bodies touch those walls only that are there in the present stage of `model`. Returns whether that changes a wall.
+    pub(crate) fn set_walls_there(&mut self, model: &Model) -> bool {
+        let mut changes = false;
+        for index in 0..model.walls.len() {
+            // A wall without nodes has no facets to find.
+            let count = match model.stages.has_wall(index) {
+                true => self.nodes_of_wall(index),
+                false => 0,
+            };
+            let before = std::mem::replace(&mut self.walls[index].node_count, count);
+            changes |= before != count;
+        }
+        changes
+    }
+
     /// Has the wall `index` move by prescription from a time (s) on: as `wall`, which is it with another motion.
     pub(crate) fn set_kinematic(&mut self, index: usize, wall: wall::Wall, time: f64) {
         let moving = wall.at(time);
@@ -214,7 +240,10 @@ impl Walls {
                 velocity: (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3(),
                 first_node: nodes.len() as u32,
                 angular_velocity: moving.angular_velocity.as_vec3(),
-                node_count: tree.len() as u32,
+                node_count: match model.stages.has_wall(index) {
+                    true => tree.len() as u32,
+                    false => 0,
+                },
                 belt: wall.belt.as_vec3(),
                 inverse_mass: match wall.dynamic {
                     Some(Dynamic::Body(body)) => body.mass.map_or(0.0, f64::recip) as f32,
@@ -237,7 +266,11 @@ impl Walls {
                 });
             }
             if let Some(load) = &wall.dynamic {
-                dynamic.push(dynamic_wall(index, wall, load, grid, pose.position + arm));
+                let mut own = dynamic_wall(index, wall, load, grid, pose.position + arm);
+                if !model.stages.has_wall(index) {
+                    own.servo_speed = 0.0;
+                }
+                dynamic.push(own);
             }
             anchors.push(anchor);
             let reach = wall.reach();

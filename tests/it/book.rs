@@ -244,7 +244,8 @@ fn surroundings() -> Map<String, Value> {
             { "shape": "shell", "name": "shell", "position": [0, 2, 0] },
             { "shape": "ball", "position": [0.05, 0.05, 0.05] },
         ],
-        "walls": [wall("gate"), drum],
+        "walls": [wall("gate"), wall("lid"), drum],
+        "inlets": [ { "name": "feed", "rate": 1, "shapes": { "ball": 1 }, "region": { "min": [0, 3, 0], "max": [1, 4, 1] } } ],
     });
     scene.as_object().unwrap().clone()
 }
@@ -261,8 +262,9 @@ fn pieces_of_scenes_are_accepted() {
                 .unwrap_or_else(|error| panic!("{page}: {error}: {text}"));
             let mut scene = surroundings();
             if piece.contains_key("deform") {
-                // A box without walls has its bodies inside.
+                // A box without walls and inlets has its bodies inside.
                 scene.remove("walls");
+                scene.remove("inlets");
                 scene["bodies"].as_array_mut().unwrap().drain(..2);
             }
             for (name, value) in piece {

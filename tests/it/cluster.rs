@@ -634,7 +634,10 @@ fn bodies_that_burst_and_stages() {
     let model = scene(json!({
         "bodies": [ { "name": "bomb", "shape": "cube", "position": [0, 0.4, 0] } ],
         "explosions": [ { "body": "bomb", "at": 0.02, "fragments": 3, "speed": 3, "seed": 4 } ],
-        "stages": [ { "name": "first", "duration": 0.03 }, { "name": "second", "gravity": [3, -5, 0] } ],
+        "walls": [ { "name": "tray", "rectangle": { "size": [0.5, 0.5] }, "position": [0, 0.05, 0], "material": "m" },
+                   { "name": "shelf", "rectangle": { "size": [0.2, 0.5] }, "position": [0.2, 0.02, 0], "material": "m" } ],
+        "stages": [ { "name": "first", "duration": 0.03 },
+                    { "name": "second", "gravity": [3, -5, 0], "remove_walls": ["tray"], "add_walls": ["shelf"] } ],
     }));
     is_held(&model, &[400]);
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::common::{model, on_both, simulate};
 use glam::DVec3;
 use rockfall::model::handle::MaterialHandle;
+use rockfall::output::KeptRun;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::{Simulation, scene};
 
@@ -220,7 +221,27 @@ fn wrong_stages_are_refused_with_their_places() {
         ),
         (
             r#"[ { "duration": 1 }, { "pairs": [ { "between": ["stone", "stone"], "rolling_friction": 0.1, "rolling": "spring" } ] } ]"#,
-            "stages[1].pairs: found contacts that keep more history",
+            "stages[1]: found contacts that keep more history",
+        ),
+        (
+            r#"[ { "duration": 1, "remove_walls": ["tray"] }, { } ]"#,
+            "stages[0].remove_walls: found a change at the start of the first stage",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "add_walls": ["try"] } ]"#,
+            "stages[1].add_walls[0]: found the undefined wall \"try\"",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "remove_walls": ["tray"], "duration": 1 }, { "remove_walls": ["tray"] } ]"#,
+            "stages[2].remove_walls: found \"tray\", which is gone already",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "inlets": { "pour": { "rate": 10 } } } ]"#,
+            "stages[1].inlets.pour: found the undefined inlet \"pour\"",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "materials": { "stone": { "friction": -1 } } } ]"#,
+            "stages[1].materials.stone.friction: found -1",
         ),
     ];
     for (stages, expected) in cases {
@@ -228,6 +249,192 @@ fn wrong_stages_are_refused_with_their_places() {
         let said = refused.map_or("nothing".to_owned(), |error| error.to_string());
         assert!(said.contains(expected), "{stages}: {said}");
     }
+}
+
+/// Slides over the tray without friction, then with that of the material, then with that of the pair.
+#[test]
+fn materials_change_with_a_stage_and_pairs_come_first() {
+    let stages = r#"[ { "duration": 0.2 },
+        { "materials": { "stone": { "friction": 0.25 } }, "duration": 0.1 },
+        { "pairs": [ { "between": ["stone", "stone"], "friction": 0.5 } ], "duration": 0.1 },
+        { "materials": { "stone": { "friction": 0, "restitution": 0.5 } } } ]"#;
+    let mut simulation = simulate(&tray(stages));
+    let first = simulation.model().pairs[0];
+    let mut law = |time: f64| {
+        simulation.run_until(time).unwrap();
+        simulation.model().pairs[0]
+    };
+    assert_eq!(law(0.1).friction, 0.0);
+    assert_eq!(law(0.25).friction, 0.25);
+    assert_eq!(law(0.35).friction, 0.5);
+    let last = law(0.45);
+    assert_eq!(last.friction, 0.5, "of the pair");
+    assert!(last.damping_ratio < first.damping_ratio, "{last:?}");
+    assert_eq!(last.stiffness, first.stiffness);
+}
+
+/// The tray is taken away from under a ball at rest, and a floor comes 0.2 m below, onto which it falls.
+const TAKEN: &str = r#"[ { "duration": 0.3 },
+    { "name": "fall", "remove_walls": ["tray"], "add_walls": ["floor"] } ]"#;
+
+fn taken() -> String {
+    let floor = r#""walls": [ { "name": "floor", "rectangle": { "size": [1, 1] }, "position": [0, -0.2, 0], "material": "stone" },
+        { "name": "lid", "rectangle": { "size": [1, 1] }, "position": [0, 0.6, 0], "material": "stone" },"#;
+    tray(TAKEN)
+        .replace("\"walls\": [", floor)
+        .replace("0.11, 0]", "0.1, 0]")
+}
+
+#[test]
+fn walls_come_and_go_with_stages() {
+    on_both(&taken(), |mut simulation, engine| {
+        simulation.run_until(0.3).unwrap();
+        let rested = height(&mut simulation);
+        assert!((rested - 0.1).abs() < 2e-4, "{engine}: {rested} m");
+        simulation.run_until(0.4).unwrap();
+        let fallen = 0.1 - height(&mut simulation);
+        assert!((fallen - 0.05).abs() < 1e-3, "{engine}: {fallen} m");
+        simulation.run_until(1.3).unwrap();
+        let lies = height(&mut simulation);
+        assert!((lies + 0.1).abs() < 5e-4, "{engine}: {lies} m");
+    });
+}
+
+#[test]
+fn a_run_goes_on_with_the_walls_of_its_stage() {
+    on_both(&taken(), |mut whole, engine| {
+        whole.step(1200).unwrap();
+        let hash = whole.summary().unwrap().state_hash;
+        let fresh = || match engine {
+            "cpu" => simulate(&taken()),
+            _ => Simulation::on_gpu(model(&taken()), crate::common::device()).unwrap(),
+        };
+        let mut first = fresh();
+        first.step(700).unwrap();
+        let bytes = first.checkpoint().unwrap();
+        let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
+        let mut second = fresh();
+        checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+        second.step(500).unwrap();
+        assert_eq!(second.summary().unwrap().state_hash, hash, "{engine}");
+        // And back to the tray.
+        let mut start = fresh();
+        start.step(500).unwrap();
+        let bytes = start.checkpoint().unwrap();
+        let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
+        checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+        second.step(100).unwrap();
+        let rests = height(&mut second);
+        assert!((rests - 0.1).abs() < 2e-4, "{engine}: {rests} m");
+    });
+}
+
+#[test]
+fn a_wall_that_comes_later_may_stand_in_bodies_at_the_start() {
+    let text = taken().replace("[0, -0.2, 0]", "[0, 0.1, 0]");
+    scene::parse(&text, Path::new("tray.json")).unwrap();
+    let always = text.replace(r#", "add_walls": ["floor"]"#, "");
+    let refused = scene::parse(&always, Path::new("tray.json")).unwrap_err();
+    assert!(refused.to_string().contains("with floor"), "{refused}");
+}
+
+/// The tray goes, and the lid goes down: who looks at the run later sees both.
+#[test]
+fn a_kept_run_shows_the_walls_of_each_stage() {
+    let stages = TAKEN.replace(
+        "\"remove_walls\"",
+        "\"motions\": { \"lid\": { \"velocity\": [0, -1, 0] } }, \"remove_walls\"",
+    );
+    let text = taken().replace(TAKEN, &stages).replace(
+        "\"duration\": 2,",
+        r#""duration": 0.5, "output": { "every": { "seconds": 0.1 } },"#,
+    );
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("scene.json"), &text).unwrap();
+    let rockfall = |arguments: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_rockfall"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+    };
+    rockfall(&["run", "scene.json", "--out", "run", "--backend", "cpu"]);
+    let mut simulation = simulate(&text);
+    let kept = KeptRun::open(&folder.path().join("run"), simulation.model()).unwrap();
+    assert_eq!(kept.moments().len(), 6);
+    for index in [0, 2, 4, 5, 1] {
+        kept.show(index, &mut simulation).unwrap();
+        let time = kept.moments()[index].time;
+        let stages = &simulation.model().stages;
+        let there = [0, 1, 2].map(|wall| stages.has_wall(wall));
+        let fall = time > 0.31;
+        assert_eq!(there, [fall, true, !fall], "{time} s");
+        let lid = simulation.walls().unwrap().swap_remove(1);
+        let expected = 0.6 - (time - 0.3).max(0.0);
+        let height = lid.moving.pose.position.y;
+        assert!((height - expected).abs() < 1e-6, "{time} s: {height} m");
+    }
+    rockfall(&["export", "run", "--to", "run.usda"]);
+    let text = std::fs::read_to_string(folder.path().join("run.usda")).unwrap();
+    assert_eq!(text.matches("token visibility.timeSamples").count(), 2);
+    assert!(text.contains("0: \"invisible\""), "the floor");
+    assert!(text.contains("5: \"invisible\""), "the tray");
+}
+
+/// A press that comes with a stage goes down from then on alone.
+#[test]
+fn a_servo_that_comes_with_a_stage_waits_for_it() {
+    let press = r#""walls": [ { "name": "press", "rectangle": { "size": [1, 1] }, "position": [0, 0.6, 0], "material": "stone",
+        "servo": { "direction": [0, -1, 0], "force": 100, "max_speed": 0.1 } },"#;
+    let stages = r#"[ { "duration": 0.3 }, { "add_walls": ["press"] } ]"#;
+    let text = tray(stages).replace("\"walls\": [", press);
+    on_both(&text, |mut simulation, engine| {
+        for (time, expected) in [(0.3, 0.6), (0.8, 0.55)] {
+            simulation.run_until(time).unwrap();
+            let press = simulation.walls().unwrap().swap_remove(0);
+            let height = press.moving.pose.position.y;
+            assert!(
+                (height - expected).abs() < 1e-3,
+                "{engine}, {time} s: {height} m"
+            );
+        }
+    });
+}
+
+/// An inlet that a stage opens, slows down and closes: 101 a second for 0.2 s, 51 a second for 0.1 s.
+#[test]
+fn inlets_open_and_close_with_stages() {
+    let stages = r#"[ { "duration": 0.1 },
+        { "inlets": { "pour": { "rate": 101, "start": 0.1 } }, "duration": 0.3 },
+        { "inlets": { "pour": { "rate": 51 } }, "duration": 0.1 },
+        { "inlets": { "pour": {} } } ]"#;
+    let inlet = r#""inlets": [ { "name": "pour", "shapes": { "ball": 1 },
+        "region": { "min": [-50, 1, -50], "max": [50, 9, 50] } } ], "stages""#;
+    let text = tray(stages).replace("\"stages\"", inlet);
+    let brought = |simulation: &Simulation| simulation.traffic().inlets[0].bodies;
+    let mut simulation = simulate(&text);
+    for (time, expected) in [(0.2, 0), (0.3, 10), (0.4, 20), (0.5, 25), (0.8, 25)] {
+        simulation.run_until(time).unwrap();
+        // A look comes every 200 steps, 0.1 s; the one at `time` is taken before the next step.
+        simulation.step(1).unwrap();
+        assert_eq!(brought(&simulation), expected, "{time} s");
+    }
+    let mut first = simulate(&text);
+    first.step(700).unwrap();
+    let bytes = first.checkpoint().unwrap();
+    let checkpoint = Checkpoint::decode(bytes, Path::new("pour")).unwrap();
+    let mut second = simulate(&text);
+    checkpoint.restore(&mut second, Path::new("pour")).unwrap();
+    second.run_until(0.8).unwrap();
+    second.step(1).unwrap();
+    assert_eq!(brought(&second), 25);
+
+    let mixed = text.replace("\"rate\": 51", "\"mass_rate\": 51");
+    let refused = scene::parse(&mixed, Path::new("pour.json")).unwrap_err();
+    let expected = "stages[2].inlets.pour.mass_rate: found a rate of another kind";
+    assert!(refused.to_string().contains(expected), "{refused}");
 }
 
 /// A lid comes down on a ball at 0.1 m/s and stops when it is there, within 100 steps.

@@ -23,16 +23,24 @@ pub struct Inlet {
     /// Bodies come in at random places in its box. Along an axis in which the box has no width, their centres of mass lie in
     /// the box, and bodies stick out of it. With a face, their centres of mass lie on its triangles, and the box bounds them.
     pub fill: Fill,
+    /// Flows through it, one after the other; all rates are of the same kind.
+    pub flows: Vec<Inflow>,
+    /// Largest number of bodies in all.
+    pub most: u64,
+    /// Largest mass in all, kg.
+    pub most_mass: f64,
+}
+
+/// A flow through an inlet at a steady rate.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inflow {
     /// Rate at which bodies come in.
     pub rate: Rate,
     /// Time from which the inlet is open, s.
     pub start: f64,
     /// Time until which the inlet is open, s.
     pub end: f64,
-    /// Largest number of bodies in all.
-    pub most: u64,
-    /// Largest mass in all, kg.
-    pub most_mass: f64,
 }
 
 /// Rate of an inlet.
@@ -46,21 +54,38 @@ pub enum Rate {
 }
 
 impl Inlet {
+    /// Ends the present flow at `time` (s), and begins another, whose times are from then on; `None` closes the inlet.
+    pub(crate) fn turn(&mut self, flow: Option<Inflow>, time: f64) {
+        for before in &mut self.flows {
+            before.end = before.end.min(time);
+        }
+        self.flows.extend(flow.map(|flow| Inflow {
+            start: flow.start + time,
+            end: flow.end + time,
+            ..flow
+        }));
+    }
+
     /// The shape of the next body, if it is due at `time` (s) and the inlet has brought the amount `brought` so far.
     pub(crate) fn next(&self, brought: &Amount, time: f64, shapes: &[Clump]) -> Option<usize> {
         if brought.bodies >= self.most {
             return None;
         }
-        let open = (time.min(self.end) - self.start).max(0.0);
         let shape = self.fill.shape_of(brought.bodies);
         if brought.mass + 0.5 * shapes[shape].mass > self.most_mass {
             return None;
         }
-        let due = match self.rate {
-            Rate::Bodies(rate) => (brought.bodies + 1) as f64 <= rate * open,
-            // Whole bodies come as near to the wanted mass as they can.
-            Rate::Mass(rate) => brought.mass + 0.5 * shapes[shape].mass <= rate * open,
-        };
+        let (mut bodies, mut mass) = (0.0, 0.0);
+        for flow in &self.flows {
+            let open = (time.min(flow.end) - flow.start).max(0.0);
+            match flow.rate {
+                Rate::Bodies(rate) => bodies += rate * open,
+                Rate::Mass(rate) => mass += rate * open,
+            }
+        }
+        // Whole bodies come as near to the wanted mass as they can.
+        let due = (brought.bodies + 1) as f64 <= bodies
+            || brought.mass + 0.5 * shapes[shape].mass <= mass;
         due.then_some(shape)
     }
 

@@ -20,7 +20,7 @@ pub use breakage::Breakage;
 pub use collisions::{CollisionClass, Collisions, Touching};
 pub use explosion::Explosion;
 pub use face::Face;
-pub use inlet::{Inlet, Rate};
+pub use inlet::{Inflow, Inlet, Rate};
 pub use outlet::{Outlet, Place};
 pub use probe::{Probe, Region};
 pub use residence::{Class, Residence};

@@ -194,7 +194,7 @@ impl Check {
             let what = names.what;
             let expected = match names.list.as_slice() {
                 [] if what == NAMED => "a body with that \"name\"".to_owned(),
-                [] => format!("a {what} from \"{what}s\", which is empty"),
+                [] => format!("{} from \"{what}s\", which is empty", with_article(what)),
                 [only] => format!("{only:?}, the only {what}"),
                 list if list.len() > LISTED => format!("one of the {} {what}s", list.len()),
                 list => {
@@ -240,6 +240,14 @@ pub(super) fn vector(list: &Vector) -> DVec3 {
 /// The name of what may have none: then what it is, and its place.
 pub(super) fn named(name: Option<&String>, what: &str, index: usize) -> String {
     name.map_or_else(|| format!("{what} {index}"), Clone::clone)
+}
+
+/// `a wall`, `an inlet`
+fn with_article(what: &str) -> String {
+    match what.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => format!("an {what}"),
+        false => format!("a {what}"),
+    }
 }
 
 /// `[1, 2, 3]`

@@ -9,7 +9,7 @@ use super::super::files::Folder;
 use super::super::format::{self, Outside, Probe, SceneFile, Sizes};
 use super::check::{Check, Names, Sign, named, vector};
 use super::clumps::Shapes;
-use crate::model::flow::{self, Face, Inlet, Outlet, Place, Rate, Region};
+use crate::model::flow::{self, Face, Inflow, Inlet, Outlet, Place, Rate, Region};
 use crate::model::packing::fill::{Fill, Placement};
 
 /// Time steps from one look to the next unless the scene says otherwise.
@@ -33,7 +33,7 @@ impl Check {
         for (index, inlet) in file.inlets.iter().enumerate() {
             let path = format!("inlets[{index}]");
             let before = self.problems.len();
-            let rate = self.rate(&path, inlet);
+            let flows = self.flows(&path, file, inlet, index);
             let mix = self.mix(&path, &inlet.shapes, names);
             let material = inlet.material.as_ref();
             let mix = self.mix_of_material(&path, mix, material, materials, shapes);
@@ -47,21 +47,6 @@ impl Check {
             );
             let quantities = self.quantities(&path, inlet.quantities());
             let group = self.group(&path, inlet.group.as_ref(), groups);
-            let start = format_args!("{path}.start");
-            self.number(start, inlet.start, "a time, s", Sign::NotNegative);
-            if let Some(end) = inlet
-                .end
-                .filter(|end| *end <= inlet.start || !end.is_finite())
-            {
-                self.problem(
-                    format_args!("{path}.end"),
-                    exact(end),
-                    format!(
-                        "a time after \"start\", which is {} (s)",
-                        exact(inlet.start)
-                    ),
-                );
-            }
             if inlet.count == Some(0) {
                 self.problem(
                     format_args!("{path}.count"),
@@ -73,8 +58,8 @@ impl Check {
                 let path = format_args!("{path}.mass");
                 self.number(path, mass, "a mass, kg", Sign::Positive);
             }
-            let (Some(rate), Some((min, max, face)), Some(orientation)) =
-                (rate, place, orientation)
+            let (Some(flows), Some((min, max, face)), Some(orientation)) =
+                (flows, place, orientation)
             else {
                 continue;
             };
@@ -111,9 +96,7 @@ impl Check {
                     quantities,
                     seed: inlet.seed,
                 },
-                rate,
-                start: inlet.start,
-                end: inlet.end.unwrap_or(f64::INFINITY),
+                flows,
                 most: inlet.count.unwrap_or(u64::MAX),
                 most_mass: inlet.mass.unwrap_or(f64::INFINITY),
             });
@@ -182,30 +165,65 @@ impl Check {
         }
     }
 
-    fn rate(&mut self, path: &str, inlet: &format::Inlet) -> Option<Rate> {
-        match (inlet.rate, inlet.mass_rate) {
-            (Some(rate), None) => self
-                .number(
-                    format_args!("{path}.rate"),
-                    rate,
-                    "a number of bodies per second, 1/s",
-                    Sign::Positive,
-                )
-                .then_some(Rate::Bodies(rate)),
-            (None, Some(rate)) => self
-                .number(
-                    format_args!("{path}.mass_rate"),
-                    rate,
-                    "a mass per second, kg/s",
-                    Sign::Positive,
-                )
-                .then_some(Rate::Mass(rate)),
+    /// The flow of an inlet from the start of the run on; none if a stage opens it.
+    fn flows(
+        &mut self,
+        path: &str,
+        file: &SceneFile,
+        inlet: &format::Inlet,
+        index: usize,
+    ) -> Option<Vec<Inflow>> {
+        let name = named(inlet.name.as_ref(), "inlet", index);
+        let staged = |stage: &format::Stage| stage.inlets.names().any(|other| other == name);
+        let rates = (inlet.rate, inlet.mass_rate);
+        let closed = rates == (None, None) && inlet.start == 0.0 && inlet.end.is_none();
+        if closed && file.stages.iter().any(staged) {
+            return Some(Vec::new());
+        }
+        let flow = self.inflow(path, rates, inlet.start, inlet.end)?;
+        Some(vec![flow])
+    }
+
+    /// A flow through an inlet: its `rate` or `mass_rate`, and when it starts and ends, s.
+    pub(super) fn inflow(
+        &mut self,
+        path: &str,
+        rates: (Option<f64>, Option<f64>),
+        start: f64,
+        end: Option<f64>,
+    ) -> Option<Inflow> {
+        let time = format_args!("{path}.start");
+        self.number(time, start, "a time, s", Sign::NotNegative);
+        if let Some(end) = end.filter(|end| *end <= start || !end.is_finite()) {
+            self.problem(
+                format_args!("{path}.end"),
+                exact(end),
+                format!("a time after \"start\", which is {} (s)", exact(start)),
+            );
+        }
+        let rate = match rates {
+            (Some(rate), None) => {
+                let path = format_args!("{path}.rate");
+                let what = "a number of bodies per second, 1/s";
+                let fits = self.number(path, rate, what, Sign::Positive);
+                fits.then_some(Rate::Bodies(rate))
+            }
+            (None, Some(rate)) => {
+                let path = format_args!("{path}.mass_rate");
+                let fits = self.number(path, rate, "a mass per second, kg/s", Sign::Positive);
+                fits.then_some(Rate::Mass(rate))
+            }
             (rate, _) => {
                 let found = if rate.is_some() { "both" } else { "neither" };
                 self.problem(path, found, "either \"rate\" or \"mass_rate\"");
                 None
             }
-        }
+        };
+        Some(Inflow {
+            rate: rate?,
+            start,
+            end: end.unwrap_or(f64::INFINITY),
+        })
     }
 
     pub(super) fn outlets(&mut self, file: &SceneFile) -> Vec<Outlet> {

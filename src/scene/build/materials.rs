@@ -111,14 +111,8 @@ impl Check {
                 "a density, kg/m³",
                 Sign::Positive,
             );
-            self.contact_values(
-                &path,
-                material.restitution,
-                material.damping,
-                Some(material.friction),
-            );
+            self.surface(&path, &file.contact, material);
             self.elastic_constants(&path, material, file.contact.normal);
-            self.resistances(&path, &file.contact, &Resistances::from(material));
             if file.contact.is_frictionless() && material.friction > 0.0 {
                 self.warnings.push(format!(
                     "{path}: the tangential model \"none\" does not use \"friction\""
@@ -133,6 +127,17 @@ impl Check {
             }
         }
         Names::new("material", file.materials.names())
+    }
+
+    /// The parameters of contacts other than elasticity.
+    pub(super) fn surface(&mut self, path: &str, contact: &Contact, material: &format::Material) {
+        self.contact_values(
+            path,
+            material.restitution,
+            material.damping,
+            Some(material.friction),
+        );
+        self.resistances(path, contact, &Resistances::from(material));
     }
 
     fn elastic_constants(&mut self, path: &str, material: &format::Material, normal: NormalModel) {
@@ -292,12 +297,7 @@ impl Check {
         materials: &Names,
     ) -> Vec<(usize, usize, &'a format::Pair)> {
         let pairs = self.listed_pairs("pairs", &file.pairs, &file.contact, materials);
-        let settled: HashSet<(usize, usize)> = pairs
-            .iter()
-            .filter(|(_, _, pair)| pair.cohesion.is_some())
-            .map(|&(a, b, _)| (a, b))
-            .collect();
-        self.kinds_of_cohesion(file, &settled);
+        self.kinds_of_cohesion("pairs", &file.materials.0, pairs.iter().copied());
         pairs
     }
 
@@ -342,8 +342,16 @@ impl Check {
     }
 
     /// Kinds of cohesion do not mix: who has both says what comes of it.
-    fn kinds_of_cohesion(&mut self, file: &SceneFile, settled: &HashSet<(usize, usize)>) {
-        let materials = &file.materials.0;
+    pub(super) fn kinds_of_cohesion<'a>(
+        &mut self,
+        list: &str,
+        materials: &[(String, format::Material)],
+        pairs: impl Iterator<Item = (usize, usize, &'a format::Pair)>,
+    ) {
+        let settled: HashSet<(usize, usize)> = pairs
+            .filter(|(_, _, pair)| pair.cohesion.is_some())
+            .map(|(a, b, _)| (a, b))
+            .collect();
         for (a, (name, material)) in materials.iter().enumerate() {
             for (b, (other_name, other)) in materials.iter().enumerate().skip(a + 1) {
                 let mixed = contact::mix_cohesion(
@@ -352,7 +360,7 @@ impl Check {
                 );
                 if mixed.is_none() && !settled.contains(&(a, b)) {
                     self.problem(
-                        "pairs",
+                        list,
                         format!(
                             "no cohesion of {name:?} and {other_name:?}, one of which has a surface \
                              energy and the other a constant force"

@@ -82,7 +82,8 @@ pub(super) fn build(
     let pairs = check.pairs(file, &materials);
     let mut shapes = check.shapes(file, &materials, folder);
     let mut walls = check.walls(file, &materials, folder, &shapes.clumps);
-    let (mut stages, staged_pairs) = check.stages(file, &materials, &mut walls);
+    let (stages, staged_surfaces) = check.stages(file, &materials, &pairs, &mut walls);
+    let mut stages = Stages::new(stages);
     let shape_names = Names::new("shape", file.shapes.names());
     let group_names = Names::new("group", file.groups.names());
     let groups = check.groups(file, &group_names);
@@ -139,10 +140,12 @@ pub(super) fn build(
     for fill in fills.iter_mut().chain(inlet_fills) {
         fill.resize(&mut shapes);
     }
-    let wall_probes: Vec<Probe> = walls
-        .iter()
-        .map(|wall| Probe::new(wall, domain.as_ref()))
-        .collect();
+    let there = |index: &usize| stages.has_wall(*index);
+    let walls_there: Vec<usize> = (0..walls.len()).filter(there).collect();
+    let probe = |index: &usize| Probe::new(&walls[*index], domain.as_ref());
+    let wall_probes: Vec<Probe> = walls_there.iter().map(probe).collect();
+    let kept = |index: &usize| started.kept_walls.get(*index) == Some(&true);
+    let kept_walls: Vec<bool> = walls_there.iter().map(kept).collect();
     for fill in &mut fills {
         fill.settle_count(&shapes, &wall_probes);
     }
@@ -162,7 +165,7 @@ pub(super) fn build(
             };
             let kept = Kept {
                 bodies: started_bodies,
-                walls: &started.kept_walls,
+                walls: &kept_walls,
             };
             check.place(file, bodies, &mut fills, world, &kept)?
         }
@@ -206,7 +209,7 @@ pub(super) fn build(
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
     check.notes.extend(notes);
-    stages::staged_laws(file, &mut stages, &staged_pairs, &pairs, &encounters)
+    stages::staged_laws(file, &mut stages.list, &staged_surfaces, &laws, &encounters)
         .map_err(|problem| vec![problem])?;
     let mut frame = None;
     let time_step = if contact.law == Law::Impulse {
@@ -253,7 +256,7 @@ pub(super) fn build(
     }
     let seconds = shorter;
     if frame.is_some() {
-        let staged = stages.iter_mut().flat_map(|stage| &mut stage.pairs);
+        let staged = stages.list.iter_mut().flat_map(|stage| &mut stage.pairs);
         for (a, b, law) in staged {
             law.stiffness = laws[*a * names.len() + *b].stiffness;
             law.wall_stiffness = law.stiffness;
@@ -337,7 +340,7 @@ pub(super) fn build(
         bonds,
         sleep,
         heat,
-        stages: Stages::new(stages),
+        stages,
         view,
     };
     stages::check_history(&model)?;

@@ -13,7 +13,7 @@ use crate::model::wall::Probe;
 pub(super) struct Kept<'a> {
     /// Number of these bodies, the first of all.
     pub bodies: usize,
-    /// Which of the walls.
+    /// Which of the walls that are there at the start.
     pub walls: &'a [bool],
 }
 
@@ -22,7 +22,7 @@ impl Kept<'_> {
         overlap.body < self.bodies
             && match overlap.partner {
                 Partner::Body(other) => other < self.bodies,
-                Partner::Wall(wall) => self.walls.get(wall) == Some(&true),
+                Partner::Wall(wall) => self.walls[wall],
             }
     }
 }
@@ -99,7 +99,7 @@ impl Check {
 }
 
 /// An overlap as a problem; `counts` are the numbers of bodies from another run, under `bodies`, and in
-/// each fill, `walls` those of the scene.
+/// each fill, `walls` those at the start.
 fn overlapping(overlap: &Overlap, counts: &[usize], walls: &[Probe]) -> Problem {
     let name = |body: usize| {
         let mut index = body;

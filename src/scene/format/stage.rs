@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::apply;
 
 use super::super::strict::{Table, given, objects};
-use super::{Deform, Motion, Pair, Vector};
+use super::{Cohesion, Deform, Motion, Pair, Rolling, Vector};
 
 /// A stage of a run: when it ends, and what changes at its start.
 ///
@@ -25,18 +25,71 @@ pub struct Stage {
     pub until: Option<Until>,
     /// Acceleration of gravity from its start on, m/s². Default: as before.
     pub gravity: Option<Vector>,
+    /// Names of walls that come at its start; until then they are absent, unless an earlier stage has removed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_walls: Vec<String>,
+    /// Names of walls that go at its start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_walls: Vec<String>,
+    /// Flow through inlets from its start on, by their names; `{}` closes an inlet.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub inlets: Table<Inflow>,
     /// Motion of walls from its start on, by their names, from where they are then; times count from the start of the stage.
-    #[serde(default, skip_serializing_if = "no_motions")]
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub motions: Table<Motion>,
-    /// Parameters of pairs of materials from its start on; values left out stay those of the scene.
+    /// Parameters of materials from its start on, by their names; values left out stay as they were.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub materials: Table<MaterialChange>,
+    /// Parameters of pairs of materials from its start on; values left out stay as they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
     /// Deformation of the periodic box from its start on. Default: as before; `{}` ends it.
     pub deform: Option<Deform>,
 }
 
-fn no_motions(motions: &Table<Motion>) -> bool {
-    motions.0.is_empty()
+/// Flow through an inlet in a stage; without a rate the inlet is closed.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Inflow", deny_unknown_fields)]
+pub struct Inflow {
+    /// Bodies that come in, 1/s.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub rate: Option<f64>,
+    /// Mass that comes in, kg/s. An inlet has rates of one kind only.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass_rate: Option<f64>,
+    /// Time from the start of the stage at which it opens, s. Default: 0.
+    #[schemars(range(min = 0))]
+    pub start: Option<f64>,
+    /// Time from the start of the stage at which it closes, s. Default: it stays open.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub end: Option<f64>,
+}
+
+/// New parameters of a material, as under `materials` of the scene.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "MaterialChange", deny_unknown_fields)]
+pub struct MaterialChange {
+    /// Coefficient of restitution, 0 to 1; it takes the place of a `damping`.
+    #[schemars(range(min = 0, max = 1))]
+    pub restitution: Option<f64>,
+    /// Normal dashpot, N s/m; it takes the place of a `restitution`.
+    #[schemars(range(min = 0))]
+    pub damping: Option<f64>,
+    /// Coefficient of friction.
+    #[schemars(range(min = 0))]
+    pub friction: Option<f64>,
+    /// Coefficient of rolling friction.
+    #[schemars(range(min = 0))]
+    pub rolling_friction: Option<f64>,
+    /// Resistance to rolling.
+    pub rolling: Option<Rolling>,
+    /// Coefficient of twisting friction.
+    #[schemars(range(min = 0))]
+    pub twisting_friction: Option<f64>,
+    /// Attraction of the surfaces.
+    pub cohesion: Option<Cohesion>,
 }
 
 /// Condition that ends a stage: one of these.
@@ -58,6 +111,8 @@ pub struct Until {
 }
 
 objects! {
+    Inflow: "an object such as {\"rate\": 100, \"end\": 0.5}",
+    MaterialChange: "an object such as {\"friction\": 0.3}",
     Stage: "an object such as {\"name\": \"open\", \"motions\": {\"gate\": {\"velocity\": [0, 1, 0]}}}",
     Until: "an object such as {\"speed_below\": 0.01}",
 }

@@ -439,13 +439,17 @@ impl Checkpoint {
             "spheres of other bodies than those of the scene".to_owned()
         })?;
         let walls = self.elements::<Wall>(Field::Walls.name());
-        let constant = |wall: &Wall| (wall.material, wall.first_node, wall.node_count);
+        let constant = |wall: &Wall| (wall.material, wall.first_node);
+        // Stages add and remove walls.
+        let whole = |index: usize| [0, state.nodes_of_wall(index)];
+        let known = |(index, wall): (usize, &Wall)| whole(index).contains(&wall.node_count);
         let dynamic = self.elements::<DynamicWall>(Field::DynamicWalls.name());
         let same_walls = found.walls.len() == params.wall_count as usize
             && walls
                 .iter()
                 .map(constant)
                 .eq(state.walls.iter().map(constant))
+            && walls.iter().take(found.walls.len()).enumerate().all(known)
             && dynamic
                 .iter()
                 .map(|own| own.wall)
