@@ -249,16 +249,16 @@ fn along(vector: vec3<f32>, axis: vec3<f32>) -> vec3<f32> {
 fn move_dynamic(own: ptr<function, DynamicWall>, load: SummedLoad, wall: ptr<function, Wall>, dither: f32) -> f32 {
     let time_step = params.time_step;
     var body = (*own).body;
-    if (*own).servo_speed > 0.0 {
+    if (*own).servo_force > 0.0 {
         let pressed = -dot(load.force, (*own).rail);
         let missing = clamp(((*own).servo_force - pressed) / (*own).servo_force, -1.0, 1.0);
-        body.velocity = missing * (*own).servo_speed * (*own).rail;
+        body.velocity = missing * (*own).servo_speed * (*own).rail + (*own).drift;
     } else if (*own).inverse_mass > 0.0 {
         let force = load.force + (*own).force;
         let push = (force * (*own).inverse_mass + params.gravity) * time_step;
         body.velocity = plus_vector(body.velocity, along(push, (*own).rail), dither, gathered.stats.halted);
     }
-    if any((*own).inverse_inertia != vec3<f32>(0.0)) {
+    if any((*own).inverse_inertia != vec3<f32>(0.0)) && (*own).servo_force == 0.0 {
         let turning = (load.torque + (*own).torque) * time_step;
         body.angular_momentum =
             plus_vector(
@@ -338,7 +338,7 @@ fn integrate_walls(
             if own.wall != index {
                 continue;
             }
-            if own.servo_speed == 0.0 {
+            if own.servo_force == 0.0 {
                 power = dot(own.force, wall.velocity) + dot(own.torque, wall.angular_velocity);
             }
             let farther = move_dynamic(&own, load, &wall, dither_of(gathered.stats.step));

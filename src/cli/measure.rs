@@ -46,6 +46,10 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     until: Option<f64>,
 
+    /// Average the rows of the table over windows of this time (s)
+    #[arg(long, value_name = "TIME", value_parser = super::run::seconds)]
+    window: Option<f64>,
+
     /// Measure how well WHAT is mixed: the name of a shape or of a material, `mass` or `volume`
     #[arg(long, value_name = "WHAT")]
     mixing: Option<String>,
@@ -92,6 +96,8 @@ Examples:
   rockfall run drum.json --out runs/drum --states bodies,contacts
   rockfall measure runs/drum --mixing pair --slope y,x
       Measure how the pairs mix, and how steep the surface is, over time.
+  rockfall measure runs/drum --slope y,x --window 0.5s
+      Average the slope and the rest of the table over each half second.
   rockfall measure runs/drum --from 2s --fields 40,40,1 --to drum.vti
       Compute fields across the drum for ParaView, averaged along its axis and over time from 2 s on.
   rockfall measure runs/silo --fields 1,60,1 --width 0.01 --to profile.csv
@@ -200,6 +206,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ));
     }
     let columns = plan.columns();
+    if let Some(window) = arguments.window {
+        if window <= 0.0 {
+            return Err(Failure::Usage(
+                "--window: expected a time greater than 0, s".to_owned(),
+            ));
+        }
+        rows = averages(&rows, window);
+    }
     if let Some(file) = &arguments.csv {
         write_rows(file, &columns, &rows)?;
     }
@@ -246,6 +260,26 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ))?;
     }
     Ok(())
+}
+
+/// Averages of rows, which begin with their time (s), over windows of a time (s) one after the other.
+fn averages(rows: &[Vec<f64>], window: f64) -> Vec<Vec<f64>> {
+    let start = rows.first().map_or(0.0, |row| row[0]);
+    // Times are whole numbers of steps, so one at the start of a window may be off by rounding.
+    let place = |row: &Vec<f64>| ((row[0] - start) / window + 1e-6).floor();
+    let windows = rows.chunk_by(|a, b| place(a) == place(b));
+    let mean = |rows: &[Vec<f64>], column: usize| {
+        let known = rows.iter().map(|row| row[column]);
+        let known: Vec<f64> = known.filter(|number| !number.is_nan()).collect();
+        // Without any, 0 over 0 is no number again.
+        known.iter().sum::<f64>() / known.len() as f64
+    };
+    let average = |rows: &[Vec<f64>]| {
+        (0..rows[0].len())
+            .map(|column| mean(rows, column))
+            .collect()
+    };
+    windows.map(average).collect()
 }
 
 /// A class of collisions in a run's file of spectra.

@@ -352,6 +352,16 @@ pub struct ContactHistory {
     pub elements: Vec<Vec4>,
 }
 
+/// Walls whose loads count together.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct WallGroup {
+    /// Name.
+    pub name: String,
+    /// Indices of the walls; torques are about the position of the first.
+    pub walls: Vec<usize>,
+}
+
 /// Everything that a simulation starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -389,6 +399,9 @@ pub struct Model {
     /// Walls: those of the scene's `planes`, then those of its `walls`.
     #[doc(hidden)]
     pub walls: Vec<Wall>,
+    /// Groups of walls whose loads files of results also have together.
+    #[doc(hidden)]
+    pub wall_groups: Vec<WallGroup>,
     /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then those of each of the
     /// `fills`.
     #[doc(hidden)]
@@ -499,7 +512,8 @@ impl Model {
 
     /// Hash (XXH3) of everything that decides the outcome of a simulation.
     ///
-    /// It leaves out the name, the duration, the view, the path of a custom law, and the names of breakage rules and held bodies.
+    /// It leaves out the name, the duration, the view, the path of a custom law, the names of breakage rules and held bodies,
+    /// and groups of walls.
     /// Changes by stages do not change it.
     pub fn hash(&self) -> u64 {
         if let Some(hash) = self.stages.first_hash {
@@ -520,6 +534,7 @@ impl Model {
             pairs,
             shapes,
             walls,
+            wall_groups: _,
             bodies,
             flow,
             breakage,

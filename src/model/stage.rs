@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::deform::Deform;
 use super::flow::Inflow;
-use super::wall::Motion;
+use super::wall::{Drift, Dynamic, Motion};
 use super::{Model, PairLaw};
 
 /// Number of steps from one check of [`Until`] to the next.
@@ -141,12 +141,17 @@ impl Stage {
         }
         for (index, motion) in &self.motions {
             let wall = &mut model.walls[*index];
-            wall.pose = wall.at(start).pose;
             let mut motion = motion.clone();
             motion.start += start;
             motion.end += start;
             motion.keys.iter_mut().for_each(|key| key.time += start);
-            wall.motion = Some(motion);
+            match &mut wall.dynamic {
+                Some(Dynamic::Servo(servo)) => servo.drift = Some(Drift::of(&motion)),
+                _ => {
+                    wall.pose = wall.at(start).pose;
+                    wall.motion = Some(motion);
+                }
+            }
         }
         for (index, is_there) in &self.walls {
             match is_there {

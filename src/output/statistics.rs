@@ -1,8 +1,8 @@
 use std::io::{self, Write};
 
-use crate::model::Model;
 use crate::model::flow::{Amount, Flow};
 use crate::model::wall::Wall;
+use crate::model::{Model, WallGroup};
 use crate::simulation::snapshot::Snapshot;
 use crate::simulation::totals::Totals;
 
@@ -34,7 +34,7 @@ fn moves(wall: &Wall) -> bool {
 pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
     /// second, then the index of the stage if the scene has stages, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
-    /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought, outlets taken and rules of breakage burst,
+    /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, the same of each group of walls, what inlets have brought, outlets taken and rules of breakage burst,
     /// what probes see, the poses of walls that move, and force (N) and torque (N m) on fixed and kinematic bodies that have names: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
@@ -84,6 +84,11 @@ impl Statistics {
             if wall.works() {
                 columns.extend(["power_W", "work_J"].map(|column| format!("{name}_{column}")));
             }
+        }
+        for WallGroup { name, .. } in &model.wall_groups {
+            columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
+            columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
+            columns.extend(["power_W", "work_J"].map(|column| format!("{name}_{column}")));
         }
         let Flow {
             inlets,
@@ -193,13 +198,21 @@ impl Statistics {
             values.push(now.work);
         }
         let loads = &totals.wall_loads;
-        let loads = loads.iter().zip(snapshot.wall_work_under(loads));
-        for (wall, (load, done)) in model.walls.iter().zip(loads) {
+        let work = snapshot.wall_work_under(loads);
+        for (wall, (load, done)) in model.walls.iter().zip(loads.iter().zip(&work)) {
             values.extend(load.force.to_array());
             values.extend(load.torque.to_array());
             if wall.works() {
                 values.extend([done.power, done.work]);
             }
+        }
+        for WallGroup { walls, .. } in &model.wall_groups {
+            let load = snapshot.load_of_group(walls, loads);
+            values.extend(load.force.to_array());
+            values.extend(load.torque.to_array());
+            let own = || walls.iter().map(|wall| &work[*wall]);
+            values.push(own().map(|done| done.power).sum());
+            values.push(own().map(|done| done.work).sum());
         }
         let of = |amount: &Amount| [amount.bodies as f64, amount.mass];
         let traffic = &state.traffic;

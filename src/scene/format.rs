@@ -32,7 +32,7 @@ pub use bodies::{Bodies, BodiesFile};
 pub use bonds::{Bonds, Healing};
 pub use breakage::Breakage;
 pub use deform::{Axis, Deform, Drive, Shear};
-pub use explosion::Explosion;
+pub use explosion::{Division, Explosion};
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
 pub use shape::{
@@ -107,7 +107,7 @@ pub struct SceneFile {
     #[serde(default)]
     pub contact: Contact,
     /// Groups of bodies by name, 31 at most.
-    #[serde(default, skip_serializing_if = "no_groups")]
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub groups: Table<Group>,
     /// Drag of all bodies, except those in a group that gives its own. Default: none.
     #[serde(default, skip_serializing_if = "Drag::is_none")]
@@ -146,6 +146,10 @@ pub struct SceneFile {
     /// Walls of all kinds, which may move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
+    /// Groups of walls by name, such as the shell and the ends of a drum. `statistics.csv` has the load and the power of each group.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    #[schemars(extend("additionalProperties" = {"type": "array", "items": {"type": "string"}, "minItems": 1}))]
+    pub wall_groups: Table<Vec<String>>,
     /// Bodies that start as they were in another run, before all others.
     pub start: Option<Start>,
     /// Bodies, one by one, or from a file.
@@ -183,10 +187,6 @@ pub struct SceneFile {
     /// View of the scene in pictures and the window.
     #[serde(default, skip_serializing_if = "View::is_default")]
     pub view: View,
-}
-
-fn no_groups(groups: &Table<Group>) -> bool {
-    groups.0.is_empty()
 }
 
 pub(super) fn earth() -> Vector {
@@ -1243,6 +1243,27 @@ impl<'de> Deserialize<'de> for Cohesion {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 NamedCohesion::deserialize(MapAccessDeserializer::new(map)).map(Cohesion::Named)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Division {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Division;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(
+                    "a number of fragments, or lists of their spheres such as [[0, 1], [2, 3]]",
+                )
+            }
+            fn visit_u64<E: Error>(self, count: u64) -> Result<Self::Value, E> {
+                Ok(Division::Random(count))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Division::Given)
             }
         }
         deserializer.deserialize_any(Either)

@@ -176,6 +176,19 @@ impl<'a> Snapshot<'a> {
         self.summed_wall_loads().unwrap_or(loads)
     }
 
+    /// Load on a group of walls together, from the loads on all walls. The torque is about the position of its first wall.
+    pub(crate) fn load_of_group(self, group: &[usize], loads: &[WallLoad]) -> WallLoad {
+        let position = |wall: usize| self.state.wall(wall).pose.position;
+        let mut sum = WallLoad::default();
+        for &wall in group {
+            let load = &loads[wall];
+            let arm = self.state.nearest(position(wall) - position(group[0]));
+            sum.force += load.force;
+            sum.torque += load.torque + arm.cross(load.force);
+        }
+        sum
+    }
+
     /// Loads of contacts on each wall in the last step, if the engines have summed them.
     pub(super) fn summed_wall_loads(self) -> Option<Vec<WallLoad>> {
         if !self.sums_wall_loads() {

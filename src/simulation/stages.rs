@@ -84,8 +84,7 @@ impl Simulation {
                 changed.push(Field::Groups);
             }
             for (index, _) in &stage.motions {
-                let wall = self.model.walls[*index].clone();
-                self.state.set_kinematic(*index, wall, time);
+                self.set_moving(*index, time);
             }
             self.warn_of_walls(stage);
             let walls_change = self.state.set_walls_there(&self.model);
@@ -109,6 +108,14 @@ impl Simulation {
             }
         }
         Ok(self.state.traffic.stages.len() > before)
+    }
+
+    /// Has a wall whose motion is another from `time` (s) on move so. The drive of a servo follows in time.
+    fn set_moving(&mut self, index: usize, time: f64) {
+        let wall = &self.model.walls[index];
+        if wall.motion.is_some() {
+            self.state.set_kinematic(index, wall.clone(), time);
+        }
     }
 
     /// Warns of walls that come where bodies are.
@@ -184,9 +191,7 @@ impl Simulation {
         }
         self.model = Arc::new(model);
         for index in moved {
-            let wall = self.model.walls[index].clone();
-            self.state
-                .set_kinematic(index, wall, self.time_after(steps));
+            self.set_moving(index, self.time_after(steps));
         }
         self.state.set_walls_there(&self.model);
         self.wall_probes.clear();

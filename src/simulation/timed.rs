@@ -41,29 +41,29 @@ impl Simulation {
         {
             self.follow_gravity(patience, gravity).await?;
         }
-        let speed = |place: usize, servo: &crate::model::wall::Servo| -> Option<f32> {
-            let wall = self.state.dynamic_walls[place].wall as usize;
-            let is_there = self.model.stages.has_wall(wall);
-            let wanted = match is_there && servo.presses(self.steps, time_step) {
-                true => servo.max_speed as f32,
-                false => 0.0,
+        let turned = self.servos().filter_map(|(place, servo)| {
+            let now = &self.state.dynamic_walls[place];
+            let drive = match self.model.stages.has_wall(now.wall as usize) {
+                true => servo.drive(self.steps, time_step),
+                false => (0.0, DVec3::ZERO, DVec3::ZERO),
             };
-            (self.state.dynamic_walls[place].servo_speed != wanted).then_some(wanted)
-        };
-        let turned = self
-            .servos()
-            .filter_map(|(place, servo)| Some((place, speed(place, &servo)?)));
-        let turned: Vec<(usize, f32)> = turned.collect();
+            let mut then = *now;
+            then.set_drive(drive);
+            (then != *now).then_some((place, drive))
+        });
+        let turned: Vec<_> = turned.collect();
         if turned.is_empty() {
             return Ok(());
         }
         let fields = [Field::DynamicWalls, Field::Walls];
         self.fetch_by(patience, &fields).await?;
-        for (place, speed) in turned {
+        for (place, drive) in turned {
             let own = &mut self.state.dynamic_walls[place];
-            own.servo_speed = speed;
-            own.body.velocity = glam::Vec3::ZERO;
-            self.state.walls[own.wall as usize].velocity = glam::Vec3::ZERO;
+            own.set_drive(drive);
+            own.body.velocity = own.drift;
+            let wall = &mut self.state.walls[own.wall as usize];
+            wall.velocity = own.drift;
+            wall.angular_velocity = own.body.angular_momentum;
         }
         self.engine.write(&fields, &self.state);
         Ok(())

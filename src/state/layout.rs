@@ -1030,16 +1030,19 @@ shared_structs! {
         pub wall: u32,
         /// Unit vector about which it turns; zero if it turns about any axis.
         pub axle: Vec3,
-        /// Largest speed of a servo, m/s; 0 if it is none.
+        /// Largest speed of a servo, m/s; 0 if it is off.
         pub servo_speed: f32,
         /// Force on it besides gravity and contacts, N.
         pub force: Vec3,
-        /// Force with which a servo presses along its rail, N.
+        /// Force with which a servo presses along its rail, N; 0 if it is none.
         pub servo_force: f32,
         /// Torque on it besides that of contacts, N m.
         pub torque: Vec3,
         /// Largest distance of a point of it from the anchor, m.
         pub reach: f32,
+        /// Velocity besides that of a servo, m/s. Where a servo's wall turns, it has the angular momentum of unit moments of inertia.
+        pub drift: Vec3,
+        pub _pad: u32,
     }
 
     /// Counters that all threads gather over a run.

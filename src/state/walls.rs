@@ -267,8 +267,12 @@ impl Walls {
             }
             if let Some(load) = &wall.dynamic {
                 let mut own = dynamic_wall(index, wall, load, grid, pose.position + arm);
-                if !model.stages.has_wall(index) {
-                    own.servo_speed = 0.0;
+                if let Dynamic::Servo(servo) = load
+                    && model.stages.has_wall(index)
+                {
+                    own.set_drive(servo.drive(0, model.time_step));
+                    walls[index].velocity = own.drift;
+                    walls[index].angular_velocity = own.body.angular_momentum;
                 }
                 dynamic.push(own);
             }
@@ -383,13 +387,19 @@ pub(super) fn dynamic_wall(
         Dynamic::Servo(servo) => DynamicWall {
             body,
             rail: servo.direction.as_vec3(),
-            servo_speed: match servo.start {
-                0.0 => servo.max_speed as f32,
-                _ => 0.0,
-            },
             servo_force: servo.force as f32,
+            inverse_inertia: Vec3::ONE,
             ..own
         },
+    }
+}
+
+impl DynamicWall {
+    /// Sets the largest speed (m/s) of a servo, and the velocity (m/s) and angular velocity (rad/s) of its wall besides.
+    pub(crate) fn set_drive(&mut self, (speed, velocity, spin): (f64, DVec3, DVec3)) {
+        self.servo_speed = speed as f32;
+        self.drift = velocity.as_vec3();
+        self.body.angular_momentum = spin.as_vec3();
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn move_walls(state: &mut State) -> bool {
                 ..wall_load::load(sum, &state.params)
             };
             let mut dynamic = state.dynamic_walls.iter();
-            let power = match dynamic.find(|own| own.wall == index && own.servo_speed == 0.0) {
+            let power = match dynamic.find(|own| own.wall == index && own.servo_force == 0.0) {
                 Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
                 None => wall_load::power(wall, load),
             };
@@ -100,16 +100,16 @@ fn move_dynamic(
 ) {
     let time_step = params.time_step;
     let body = &mut own.body;
-    if own.servo_speed > 0.0 {
+    if own.servo_force > 0.0 {
         let pressed = -load.force.dot(own.rail);
         let missing = ((own.servo_force - pressed) / own.servo_force).clamp(-1.0, 1.0);
-        body.velocity = missing * own.servo_speed * own.rail;
+        body.velocity = missing * own.servo_speed * own.rail + own.drift;
     } else if own.inverse_mass > 0.0 {
         let force = load.force + own.force;
         let push = (force * own.inverse_mass + params.gravity) * time_step;
         body.velocity = rounding::add(body.velocity, along(push, own.rail), dither);
     }
-    if own.inverse_inertia != Vec3::ZERO {
+    if own.inverse_inertia != Vec3::ZERO && own.servo_force == 0.0 {
         let turning = (load.torque + own.torque) * time_step;
         body.angular_momentum =
             rounding::add(body.angular_momentum, along(turning, own.axle), dither);

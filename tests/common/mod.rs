@@ -14,7 +14,7 @@ use rockfall::internals::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::internals::heat::{Heat, Thermal};
 use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
 use rockfall::model::wall::motion::Rotation;
-use rockfall::model::wall::{Dynamic, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
+use rockfall::model::wall::{Drift, Dynamic, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
     Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, PairLaw, Rolling,
 };
@@ -176,6 +176,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         heat: None,
         bonds: Vec::new(),
         stages: Default::default(),
+        wall_groups: Vec::new(),
         view: rockfall::model::view::SceneView::default(),
         history: None,
         domain: None,
@@ -386,6 +387,15 @@ pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model
                     max_speed: 0.5,
                     start: 0.0,
                     end: f64::INFINITY,
+                    drift: Some(Drift {
+                        velocity: DVec3::new(0.3, 0.0, -0.2),
+                        angular_velocity: match endless.reach().is_finite() {
+                            true => DVec3::new(0.1, 0.4, 0.0),
+                            false => DVec3::ZERO,
+                        },
+                        start: 0.0,
+                        end: f64::INFINITY,
+                    }),
                 })),
                 3 => Some(Dynamic::Body(RigidWall {
                     mass: Some(5e3),

@@ -76,6 +76,53 @@ fn a_body_bursts_that_is_hit_too_hard_and_mass_and_momenta_stay() {
     assert_eq!(bits[0], bits[1]);
 }
 
+#[test]
+fn a_body_bursts_into_the_fragments_that_it_is_given() {
+    let given = |fragments: &str| {
+        format!(r#"{{ "shape": "lump", "strength": 2e4, "fragments": {fragments} }}"#)
+    };
+    let model = model(&given("[[7], [0, 2, 4, 6], [1, 3, 5]]"));
+    let whole = model.shapes[0].mass;
+    let mut simulation = Simulation::on_cpu(model, Some(2)).unwrap();
+    simulation.step(2000).unwrap();
+    let bodies = simulation.bodies().unwrap();
+    let mut eighths: Vec<i64> = bodies
+        .iter()
+        .map(|body| (8.0 * body.mass / whole).round() as i64)
+        .collect();
+    eighths.sort_unstable();
+    assert_eq!(eighths, [1, 1, 3, 3, 4, 4, 8, 8]);
+    for (fragments, expected) in [
+        (
+            "[[0, 1, 2, 3, 4, 5, 6, 7]]",
+            "fragments: found 1, expected 2 to 8",
+        ),
+        (
+            "[[0, 1, 2, 3], [4, 5, 6, 8]]",
+            "fragments[1][3]: found the sphere 8, expected 0 to 7",
+        ),
+        (
+            "[[0, 1, 2, 3], [4, 5, 6, 3]]",
+            "fragments[1][3]: found the sphere 3 again",
+        ),
+        (
+            "[[0, 1, 2, 3], [4, 5, 6]]",
+            "fragments: found no fragment with the sphere 7",
+        ),
+        (
+            "[[0, 1, 2, 3], [4, 5, 6, 7], []]",
+            "fragments[2]: found a fragment without spheres",
+        ),
+        (
+            "\"many\"",
+            "expected a number of fragments, or lists of their spheres",
+        ),
+    ] {
+        let error = scene::parse(&scene(&given(fragments)), "lumps.json".as_ref()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
 /// The blow lasts 200 steps, and is over long before the host looks: what the force was counts, also after a checkpoint.
 #[test]
 fn a_peak_of_force_between_two_looks_bursts_a_body() {

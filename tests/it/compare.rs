@@ -19,6 +19,7 @@ fn empty(time_step: f64) -> Model {
         heat: None,
         bonds: Vec::new(),
         stages: Default::default(),
+        wall_groups: Vec::new(),
         history: None,
         domain: None,
         deform: Default::default(),

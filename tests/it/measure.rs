@@ -429,6 +429,93 @@ fn a_kept_run_of_a_box_that_deforms_knows_its_sides() {
     }
 }
 
+/// A ball leans on the floor and the end of a tray that moves: the group has what both have together.
+#[test]
+fn walls_of_a_group_are_summed_up() {
+    let moving = json!({ "velocity": [0.2, 0, 0] });
+    let scene = json!({
+        "version": 1, "duration": 0.1, "gravity": [-5, -9.81, 0],
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 1e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
+        "walls": [
+            { "name": "floor", "rectangle": { "size": [1, 1] }, "material": "stone", "motion": moving },
+            { "name": "end", "rectangle": { "size": [1, 1] }, "position": [-0.01, 0.5, 0], "material": "stone",
+              "axis": [0, 0, 1], "angle": -std::f64::consts::FRAC_PI_2, "motion": moving } ],
+        "wall_groups": { "tray": ["floor", "end"] },
+        "output": { "every": { "seconds": 0.02 }, "vtk": [] },
+        "bodies": [ { "shape": "ball", "position": [0, 0.01, 0] } ] });
+    let folder = with_scene(&scene);
+    let ran = rockfall(
+        folder.path(),
+        &["run", "scene.json", "--out", "run", "--backend", "cpu"],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let (names, statistics) = rows(&folder.path().join("run/statistics.csv"));
+    let mut pushed = 0.0_f64;
+    for row in &statistics {
+        let of = |name: &str| row[names.iter().position(|own| own == name).expect(name)];
+        let vector = |of_what: &str, unit: &str| {
+            DVec3::from(["x", "y", "z"].map(|axis| of(&format!("{of_what}_{axis}_{unit}"))))
+        };
+        let [floor, end, tray] = ["floor", "end", "tray"].map(|wall| {
+            let force = vector(&format!("{wall}_force"), "N");
+            (force, vector(&format!("{wall}_torque"), "Nm"))
+        });
+        assert!((tray.0 - floor.0 - end.0).length() < 1e-12);
+        let arm = DVec3::new(-0.01, 0.5, 0.0);
+        let torque = floor.1 + end.1 + arm.cross(end.0);
+        assert!((tray.1 - torque).length() < 1e-6, "{tray:?} {torque}");
+        for column in ["power_W", "work_J"] {
+            let [floor, end, tray] =
+                ["floor", "end", "tray"].map(|wall| of(&format!("{wall}_{column}")));
+            assert!((tray - floor - end).abs() < 1e-12, "{column}");
+        }
+        pushed = pushed.max(-end.0.x);
+    }
+    assert!(pushed > 0.01, "{pushed} N on the end");
+    let said = rockfall(folder.path(), &["measure", "run"]);
+    assert!(said.out.contains("tray: "), "{}", said.out);
+
+    // Six states, and three windows of two.
+    let table = |more: &[&str]| {
+        let arguments = [&["measure", "run", "--csv", "table.csv"], more].concat();
+        let said = rockfall(folder.path(), &arguments);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        rows(&folder.path().join("table.csv"))
+    };
+    let (names, states) = table(&[]);
+    let (_, averages) = table(&["--window", "40ms"]);
+    assert_eq!((states.len(), averages.len()), (6, 3));
+    let speed = names.iter().position(|name| name == "mean_speed_m_per_s");
+    for (pair, average) in states.chunks(2).zip(&averages) {
+        for column in [0, speed.unwrap()] {
+            let mean = 0.5 * (pair[0][column] + pair[1][column]);
+            assert!((average[column] - mean).abs() < 1e-9, "{average:?}");
+        }
+    }
+    for (groups, expected) in [
+        (
+            json!({ "tray": ["flor"] }),
+            "wall_groups.tray[0]: found the undefined wall \"flor\"",
+        ),
+        (json!({ "tray": [] }), "wall_groups.tray: found no wall"),
+        (
+            json!({ "tray": ["end", "end"] }),
+            "wall_groups.tray[1]: found \"end\" again",
+        ),
+        (
+            json!({ "end": ["end"] }),
+            "wall_groups.end: found the name of a wall",
+        ),
+    ] {
+        let mut wrong = scene.clone();
+        wrong["wall_groups"] = groups;
+        let refused = scene::parse(&wrong.to_string(), Path::new("scene.json")).unwrap_err();
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}
+
 /// Two balls that meet at 3 m/s: one collision, which takes 1 - e² of the energy of their approach.
 #[test]
 fn a_run_writes_spectra_of_collisions() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::{model, on_both, simulate};
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 use rockfall::model::handle::MaterialHandle;
 use rockfall::output::KeptRun;
 use rockfall::simulation::checkpoint::Checkpoint;
@@ -383,22 +383,21 @@ fn a_kept_run_shows_the_walls_of_each_stage() {
     assert!(text.contains("5: \"invisible\""), "the tray");
 }
 
-/// A press that comes with a stage goes down from then on alone.
+/// A press that comes with a stage goes down from then on alone, and sideways for a while.
 #[test]
 fn a_servo_that_comes_with_a_stage_waits_for_it() {
     let press = r#""walls": [ { "name": "press", "rectangle": { "size": [1, 1] }, "position": [0, 0.6, 0], "material": "stone",
         "servo": { "direction": [0, -1, 0], "force": 100, "max_speed": 0.1 } },"#;
-    let stages = r#"[ { "duration": 0.3 }, { "add_walls": ["press"] } ]"#;
+    let stages = r#"[ { "duration": 0.3 },
+        { "add_walls": ["press"], "motions": { "press": { "velocity": [0.2, 0, 0], "start": 0.1, "end": 0.3 } } } ]"#;
     let text = tray(stages).replace("\"walls\": [", press);
     on_both(&text, |mut simulation, engine| {
-        for (time, expected) in [(0.3, 0.6), (0.8, 0.55)] {
+        for (time, expected) in [(0.3, [0.0, 0.6]), (0.5, [0.02, 0.58]), (0.8, [0.04, 0.55])] {
             simulation.run_until(time).unwrap();
             let press = simulation.walls().unwrap().swap_remove(0);
-            let height = press.moving.pose.position.y;
-            assert!(
-                (height - expected).abs() < 1e-3,
-                "{engine}, {time} s: {height} m"
-            );
+            let found = press.moving.pose.position;
+            let off = found.truncate() - DVec2::from_array(expected);
+            assert!(off.length() < 1e-3, "{engine}, {time} s: {found} m");
         }
     });
 }

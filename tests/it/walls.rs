@@ -2,7 +2,7 @@
 
 use crate::common::on_both;
 use glam::DVec3;
-use rockfall::Simulation;
+use rockfall::{Simulation, scene as scenes};
 use serde_json::{Value, json};
 
 /// A ball of radius 0.05 m and 1 kg, or what is given instead, among walls.
@@ -498,6 +498,93 @@ fn a_servo_keeps_its_force() {
             );
         },
     );
+}
+
+/// A plate presses four blocks on a rough floor, and slides on them: steadily, or turning from 0.05 s to 0.25 s.
+#[test]
+fn a_servo_presses_while_the_wall_moves_and_turns() {
+    let press = |motion: Value| {
+        let walls = json!([
+            { "name": "floor", "plane": {}, "material": "wall" },
+            { "name": "press", "rectangle": { "size": [0.9, 0.9] }, "position": [0, 0.2003, 0], "material": "wall",
+              "servo": { "direction": [0, -1, 0], "force": 200, "max_speed": 0.01 }, "motion": motion },
+        ]);
+        let block = |x: f64, z: f64| json!({ "shape": "block", "position": [x, 0.1, z] });
+        let bodies = json!([
+            block(0.2, 0.2),
+            block(-0.2, 0.2),
+            block(0.2, -0.2),
+            block(-0.2, -0.2)
+        ]);
+        let shapes = json!({ "block": { "cube": { "n": 2, "radius": 0.05 }, "material": "ball" } });
+        with(scene(walls, bodies), "shapes", shapes).to_string()
+    };
+    let plate = |simulation: &mut Simulation| {
+        let moving = simulation.walls().unwrap()[1].moving;
+        let turn = moving.pose.orientation;
+        (moving, 2.0 * turn.y.atan2(turn.w))
+    };
+    let turning =
+        json!({ "rotation": { "axis": [0, 1, 0], "speed": 0.5 }, "start": 0.05, "end": 0.25 });
+    on_both(&press(turning), |mut simulation, engine| {
+        simulation.run_until(0.05).unwrap();
+        let (_, angle) = plate(&mut simulation);
+        assert!(angle.abs() < 1e-6, "{engine}: {angle}");
+        simulation.run_until(0.2).unwrap();
+        let (moving, angle) = plate(&mut simulation);
+        assert!((angle - 0.075).abs() < 1e-3, "{engine}: {angle}");
+        let spin = moving.angular_velocity - 0.5 * DVec3::Y;
+        assert!(spin.length() < 1e-5, "{engine}: {moving:?}");
+        let snapshot = simulation.snapshot().unwrap();
+        let load = snapshot.wall_loads()[1];
+        assert!(
+            (load.force.y / 200.0 - 1.0).abs() < 2e-2,
+            "{engine}: {load:?}"
+        );
+        // The force times the friction times the mean distance from the axis.
+        let torque = -200.0 * 0.5 * 0.2 * 2.0_f64.sqrt();
+        assert!(
+            (load.torque.y / torque - 1.0).abs() < 0.1,
+            "{engine}: {load:?}"
+        );
+        let power = snapshot.wall_work()[1].power;
+        assert!(
+            (power + 0.5 * load.torque.y).abs() < 0.1,
+            "{engine}: {power}"
+        );
+        simulation.run_until(0.3).unwrap();
+        let (moving, angle) = plate(&mut simulation);
+        assert!((angle - 0.1).abs() < 1e-3, "{engine}: {angle}");
+        assert_eq!(moving.angular_velocity, DVec3::ZERO, "{engine}");
+    });
+    let sliding = json!({ "velocity": [0.1, 0, 0] });
+    on_both(&press(sliding), |mut simulation, engine| {
+        simulation.run_until(0.2).unwrap();
+        let (moving, _) = plate(&mut simulation);
+        let way = moving.pose.position.x;
+        assert!((way - 0.02).abs() < 1e-4, "{engine}: {way}");
+        let load = simulation.snapshot().unwrap().wall_loads()[1];
+        let expected = DVec3::new(-100.0, 200.0, 0.0);
+        assert!((load.force - expected).length() < 4.0, "{engine}: {load:?}");
+    });
+    for (motion, expected) in [
+        (
+            json!({ "velocity": [0, 1, 0] }),
+            "motion.velocity: found -1 m/s along the direction of the servo",
+        ),
+        (
+            json!({ "rotation": { "axis": [0, 1, 0], "speed": 1, "center": [1, 0, 0] } }),
+            "motion.rotation.center: found a place beside",
+        ),
+        (
+            json!({ "rotation": { "axis": [0, 1, 0], "amplitude": 1, "frequency": 1 } }),
+            "motion.rotation: found \"amplitude\" or \"ramp\"",
+        ),
+    ] {
+        let refused = scenes::parse(&press(motion), std::path::Path::new("press.json"));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
 }
 
 /// A servo with times stands still before it starts and after it ends, and goes on from a checkpoint.

@@ -16,14 +16,13 @@ pub(crate) struct Fragments {
     pub overlap: f64,
 }
 
-/// Parts the spheres of `clump` into `count` pieces.
+/// The spheres of each of `count` random pieces of a clump, by their indices.
 ///
-/// `count` spheres are drawn at random, and each sphere goes to the piece of the nearest one. Each piece gets a share of the
-/// clump's mass in proportion to the volume of its spheres.
+/// `count` spheres are drawn at random, and each sphere goes to the piece of the nearest one.
 ///
 /// # Panics
 /// If the clump has fewer spheres.
-pub(crate) fn fragments(clump: &Clump, count: usize, seed: u64) -> Fragments {
+pub(crate) fn random_pieces(clump: &Clump, count: usize, seed: u64) -> Vec<Vec<usize>> {
     let spheres = &clump.spheres;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..spheres.len()).collect();
@@ -33,16 +32,25 @@ pub(crate) fn fragments(clump: &Clump, count: usize, seed: u64) -> Fragments {
     }
     let seeds = &order[..count];
     let mut pieces: Vec<Vec<usize>> = vec![Vec::new(); count];
-    let mut piece_of = vec![0; spheres.len()];
     for (index, sphere) in spheres.iter().enumerate() {
         let distance = |k: usize| spheres[seeds[k]].center.distance_squared(sphere.center);
         let own = seeds.iter().position(|seed| *seed == index);
         let nearest = || (0..count).min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
         let piece = own.or_else(nearest).expect("one piece or more");
         pieces[piece].push(index);
-        piece_of[index] = piece;
     }
+    pieces
+}
 
+/// Parts a clump into pieces, which have each of its spheres once, by their indices.
+///
+/// Each piece gets a share of the clump's mass in proportion to the volume of its spheres.
+pub(crate) fn fragments(clump: &Clump, pieces: &[Vec<usize>]) -> Fragments {
+    let spheres = &clump.spheres;
+    let mut piece_of = vec![0; spheres.len()];
+    for (number, piece) in pieces.iter().enumerate() {
+        piece.iter().for_each(|&sphere| piece_of[sphere] = number);
+    }
     let volume = |sphere: &ClumpSphere| 4.0 / 3.0 * PI * sphere.radius.powi(3);
     let density = clump.mass / spheres.iter().map(volume).sum::<f64>();
     let clumps = pieces.iter().enumerate().map(|(number, piece)| {
@@ -93,7 +101,8 @@ mod tests {
         let spheres = shapes::cube(4, 0.1, None);
         let clump = Clump::new("cube", 1, &spheres, summed_spheres(&spheres, 700.0));
         for count in [2, 13, 50, 64] {
-            let Fragments { clumps, overlap } = fragments(&clump, count, 5);
+            let pieces = random_pieces(&clump, count, 5);
+            let Fragments { clumps, overlap } = fragments(&clump, &pieces);
             assert_eq!(clumps.len(), count);
             assert!(overlap < 1e-12, "{overlap}");
             let mass: f64 = clumps.iter().map(|piece| piece.mass).sum();
@@ -117,14 +126,15 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(centers, expected);
         }
-        let other = fragments(&clump, 13, 6);
-        assert!(other.clumps != fragments(&clump, 13, 5).clumps);
+        let other = random_pieces(&clump, 13, 6);
+        assert!(other != random_pieces(&clump, 13, 5));
     }
 
     #[test]
     fn overlaps_of_different_pieces_are_found() {
         let spheres = shapes::rod(5, 0.1, Some(0.15));
         let clump = Clump::new("rod", 0, &spheres, summed_spheres(&spheres, 700.0));
-        assert!((fragments(&clump, 2, 1).overlap - 0.5).abs() < 1e-9);
+        let pieces = random_pieces(&clump, 2, 1);
+        assert!((fragments(&clump, &pieces).overlap - 0.5).abs() < 1e-9);
     }
 }

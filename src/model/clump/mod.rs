@@ -14,7 +14,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 pub use cuboid::solid_cuboid;
 pub use fit::{FINEST, Fit, Fitted, MAX_FITTED, Stage, fit_mesh, fit_mesh_telling};
-pub(crate) use fragments::{Fragments, fragments};
+pub(crate) use fragments::{Fragments, fragments, random_pieces};
 pub use principal::principal_frame;
 pub use summed::summed_spheres;
 pub use triangles::inside_of_mesh;

@@ -5,6 +5,8 @@
 
 use glam::{DQuat, DVec3};
 
+use super::Motion;
+
 /// Drive of a dynamic wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dynamic {
@@ -51,18 +53,67 @@ pub struct Servo {
     pub start: f64,
     /// Time when the servo ends, s; the wall stands still from then on.
     pub end: f64,
+    /// Motion of the wall besides that of the servo.
+    pub drift: Option<Drift>,
+}
+
+/// A steady motion of a wall while a servo presses it, such as the shear of a loaded lid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Velocity across the direction of the servo, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity about the wall's position, rad/s.
+    pub angular_velocity: DVec3,
+    /// Time when it starts, s.
+    pub start: f64,
+    /// Time when it ends, s.
+    pub end: f64,
+}
+
+impl Drift {
+    /// Whether the wall turns.
+    pub fn turns(&self) -> bool {
+        self.angular_velocity != DVec3::ZERO
+    }
+
+    /// The steady part of a motion.
+    pub fn of(motion: &Motion) -> Drift {
+        let rotation = motion.rotation.as_ref();
+        Drift {
+            velocity: motion.velocity,
+            angular_velocity: rotation.map_or(DVec3::ZERO, |own| own.speed * own.axis),
+            start: motion.start,
+            end: motion.end,
+        }
+    }
 }
 
 impl Servo {
-    /// Whether the servo is on in the step after `steps` steps of `time_step` (s).
-    pub(crate) fn presses(&self, steps: u64, time_step: f64) -> bool {
-        let [start, end] = self.turns(time_step);
-        (start..end).contains(&steps)
+    /// Largest speed (m/s) of the servo, velocity (m/s) and angular velocity (rad/s) besides it, in the step after `steps` steps of
+    /// `time_step` (s).
+    pub(crate) fn drive(&self, steps: u64, time_step: f64) -> (f64, DVec3, DVec3) {
+        let is_on = |times: [f64; 2]| {
+            let [start, end] = times.map(|time| (time / time_step).round() as u64);
+            (start..end).contains(&steps)
+        };
+        let speed = match is_on([self.start, self.end]) {
+            true => self.max_speed,
+            false => 0.0,
+        };
+        let drift = self.drift.filter(|drift| is_on([drift.start, drift.end]));
+        let (velocity, spin) = drift.map_or_else(Default::default, |drift| {
+            (drift.velocity, drift.angular_velocity)
+        });
+        (speed, velocity, spin)
     }
 
-    /// Numbers of steps after which the servo starts and ends.
-    pub(crate) fn turns(&self, time_step: f64) -> [u64; 2] {
-        [self.start, self.end].map(|time| (time / time_step).round() as u64)
+    /// Numbers of steps after which its drive changes.
+    pub(crate) fn turns(&self, time_step: f64) -> impl Iterator<Item = u64> + use<> {
+        let of_drift = self.drift.map(|drift| [drift.start, drift.end]);
+        let times = [self.start, self.end]
+            .into_iter()
+            .chain(of_drift.into_iter().flatten());
+        times.map(move |time| (time / time_step).round() as u64)
     }
 }
 
@@ -95,7 +146,16 @@ impl Dynamic {
                 };
                 body.velocity.length() + turning
             }
-            Dynamic::Servo(servo) => servo.max_speed,
+            Dynamic::Servo(servo) => {
+                let drift = servo.drift.map_or(0.0, |drift| {
+                    let turning = match drift.turns() {
+                        true => drift.angular_velocity.length() * reach,
+                        false => 0.0,
+                    };
+                    drift.velocity.length() + turning
+                });
+                servo.max_speed + drift
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use glam::{DQuat, DVec2, DVec3, Vec2, Vec3};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use distance::Distance;
-pub use dynamic::{Dynamic, RigidWall, Servo};
+pub use dynamic::{Drift, Dynamic, RigidWall, Servo};
 use facet::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
 pub use mesh::{Mesh, MeshFormat, MeshMistake};
 pub use motion::{Motion, Moving};

@@ -6,6 +6,7 @@ use super::super::error::{Problem, rounded};
 use super::super::format::SceneFile;
 use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
+use super::explosions::pieces;
 use crate::model::clump::{Clump, Fragments, fragments};
 use crate::model::flow::Breakage;
 use crate::model::{Bodies, ModelBody};
@@ -59,18 +60,8 @@ impl Check {
                 );
             }
             used.push(shape);
-            let most = shapes[shape]
-                .as_ref()
-                .map_or(u64::MAX, |clump| clump.spheres.len() as u64);
-            if !(2..=most).contains(&rule.fragments) {
-                let expected = if most < 2 {
-                    "a shape of two or more spheres; only such a shape can burst".to_owned()
-                } else {
-                    format!("2 to {most}, the number of spheres of {:?}", rule.shape)
-                };
-                let path = format_args!("{path}.fragments");
-                self.problem(path, rule.fragments.to_string(), expected);
-            }
+            let path = format!("{path}.fragments");
+            self.division(&path, &rule.fragments, &rule.shape, shapes[shape].as_ref());
         }
     }
 }
@@ -89,7 +80,8 @@ pub(super) fn breakage(
             if clump.name != own.shape {
                 continue;
             }
-            let Fragments { clumps, overlap } = fragments(clump, own.fragments as usize, own.seed);
+            let pieces = pieces(clump, &own.fragments, own.seed);
+            let Fragments { clumps, overlap } = fragments(clump, &pieces);
             if overlap > DEEP_OVERLAP {
                 let found = format!(
                     "{:?}, spheres of which overlap by up to {} % of the smaller radius",

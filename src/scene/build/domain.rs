@@ -7,7 +7,7 @@ use super::super::format::{Outlet, Outside, SceneFile};
 use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
 use crate::model::clump::Clump;
-use crate::model::wall::{Shape, Wall};
+use crate::model::wall::{Dynamic, Shape, Wall};
 use crate::model::{Cohesion, Domain, PairLaw};
 use crate::state::least_length;
 
@@ -97,7 +97,11 @@ impl Check {
             return;
         };
         let motion = wall.motion.as_ref();
-        let turns = wall.dynamic.is_some()
+        let driven = wall.dynamic.is_some_and(|dynamic| match dynamic {
+            Dynamic::Body(body) => body.moments.is_some(),
+            Dynamic::Servo(servo) => servo.drift.is_some_and(|drift| drift.turns()),
+        });
+        let turns = driven
             || motion.is_some_and(|motion| motion.rotation.is_some() || !motion.keys.is_empty());
         for axis in (0..3).filter(|axis| domain.periodic.0[*axis]) {
             let along = DVec3::AXES[axis];

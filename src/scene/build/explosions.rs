@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::super::error::{Problem, rounded};
-use super::super::format::SceneFile;
+use super::super::format::{Division, SceneFile};
 use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
 use super::forces::NamedBodies;
 use crate::model::ModelBody;
-use crate::model::clump::{Clump, Fragments, fragments};
+use crate::model::clump::{Clump, Fragments, fragments, random_pieces};
 use crate::model::flow::Explosion;
 
 impl Check {
@@ -49,19 +49,77 @@ impl Check {
             let clump = names
                 .get(&body.shape)
                 .and_then(|shape| shapes[shape].as_ref());
-            let most = clump.map_or(u64::MAX, |clump| clump.spheres.len() as u64);
-            let count = format_args!("{path}.fragments");
-            if most < 2 {
-                let found = format!("fragments of {:?}, which is one sphere", body.shape);
-                self.problem(count, found, "a body of two or more");
-            } else if !(2..=most).contains(&explosion.fragments) {
-                let expected = match clump {
-                    Some(_) => format!("2 to {most}, the number of spheres of {:?}", body.shape),
-                    None => "2 or more".to_owned(),
-                };
-                self.problem(count, explosion.fragments.to_string(), expected);
+            let path = format!("{path}.fragments");
+            self.division(&path, &explosion.fragments, &body.shape, clump);
+        }
+    }
+
+    /// Checks how a body of a shape, which has that name, bursts.
+    pub(super) fn division(
+        &mut self,
+        path: &str,
+        division: &Division,
+        name: &str,
+        clump: Option<&Clump>,
+    ) {
+        let spheres = clump.map_or(usize::MAX, |clump| clump.spheres.len());
+        if spheres < 2 {
+            let found = format!("fragments of {name:?}, which is one sphere");
+            self.problem(path, found, "a body of two or more");
+            return;
+        }
+        let count = match division {
+            Division::Random(count) => *count,
+            Division::Given(pieces) => pieces.len() as u64,
+        };
+        if !(2..=spheres as u64).contains(&count) {
+            let expected = match clump {
+                Some(_) => format!("2 to {spheres}, the number of spheres of {name:?}"),
+                None => "2 or more".to_owned(),
+            };
+            self.problem(path, count.to_string(), expected);
+        }
+        let (Division::Given(pieces), Some(_)) = (division, clump) else {
+            return;
+        };
+        let mut times = vec![0; spheres];
+        for (number, piece) in pieces.iter().enumerate() {
+            let path = format!("{path}[{number}]");
+            if piece.is_empty() {
+                self.problem(&path, "a fragment without spheres", "one sphere or more");
+            }
+            for (place, sphere) in piece.iter().enumerate() {
+                let path = format_args!("{path}[{place}]");
+                match times.get_mut(*sphere) {
+                    Some(0) => times[*sphere] = 1,
+                    Some(_) => self.problem(
+                        path,
+                        format!("the sphere {sphere} again"),
+                        "each sphere in one fragment",
+                    ),
+                    None => self.problem(
+                        path,
+                        format!("the sphere {sphere}"),
+                        format!("0 to {}, the spheres of {name:?}", spheres - 1),
+                    ),
+                }
             }
         }
+        if let Some(left) = times.iter().position(|times| *times == 0) {
+            self.problem(
+                path,
+                format!("no fragment with the sphere {left} of {name:?}"),
+                "each sphere in one fragment",
+            );
+        }
+    }
+}
+
+/// The pieces of a clump, as the spheres of each.
+pub(super) fn pieces(clump: &Clump, division: &Division, seed: u64) -> Vec<Vec<usize>> {
+    match division {
+        Division::Random(count) => random_pieces(clump, *count as usize, seed),
+        Division::Given(pieces) => pieces.clone(),
     }
 }
 
@@ -77,8 +135,8 @@ pub(super) fn explosions(
         let name = named.names.get(&explosion.body);
         let body = named.indices[name.expect("no mistakes")];
         let clump = &shapes[bodies[body].shape];
-        let Fragments { clumps, overlap } =
-            fragments(clump, explosion.fragments as usize, explosion.seed);
+        let pieces = pieces(clump, &explosion.fragments, explosion.seed);
+        let Fragments { clumps, overlap } = fragments(clump, &pieces);
         if overlap > DEEP_OVERLAP {
             let path = format_args!("explosions[{index}].body");
             let found = format!(

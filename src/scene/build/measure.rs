@@ -3,6 +3,7 @@
 use super::super::error::exact;
 use super::super::format::SceneFile;
 use super::check::{Check, Names, Sign};
+use crate::model::WallGroup;
 use crate::model::wall::Wall;
 
 impl Check {
@@ -156,5 +157,41 @@ impl Check {
                 exact(time)
             ));
         }
+    }
+
+    /// Groups of walls whose loads are summed up.
+    pub(super) fn wall_groups(&mut self, file: &SceneFile, walls: &[Wall]) -> Vec<WallGroup> {
+        let names: Vec<&str> = walls.iter().map(|wall| wall.name.as_str()).collect();
+        let names = Names::new("wall", names.iter().copied());
+        let mut groups = Vec::new();
+        for (name, members) in &file.wall_groups.0 {
+            let path = format!("wall_groups.{name}");
+            if names.get(name).is_some() {
+                self.problem(
+                    &path,
+                    "the name of a wall",
+                    "another name, to tell them apart",
+                );
+            }
+            if members.is_empty() {
+                self.problem(&path, "no wall", "the names of walls");
+            }
+            let mut own = Vec::new();
+            for (index, member) in members.iter().enumerate() {
+                let path = format!("{path}[{index}]");
+                let Some(wall) = self.resolve(&path, member, &names) else {
+                    continue;
+                };
+                if own.contains(&wall) {
+                    self.problem(path, format!("{member:?} again"), "each wall once");
+                }
+                own.push(wall);
+            }
+            groups.push(WallGroup {
+                name: name.clone(),
+                walls: own,
+            });
+        }
+        groups
     }
 }

@@ -104,6 +104,7 @@ pub(super) fn build(
     bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
     check.output(file);
     check.measure(file, &shape_names, &materials);
+    let wall_groups = check.wall_groups(file, &walls);
     check.run_until(file, &walls);
     let view = check.view(file);
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
@@ -307,6 +308,7 @@ pub(super) fn build(
         pairs: laws,
         shapes,
         walls,
+        wall_groups,
         bodies,
         flow: Flow {
             every,

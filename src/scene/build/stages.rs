@@ -110,16 +110,19 @@ impl Check {
                 continue;
             };
             let own = &mut walls[wall];
-            if own.dynamic.is_some() {
-                self.problem(
-                    path,
-                    "a wall that moves under load",
-                    "a wall that stands still or has a \"motion\"",
-                );
-                continue;
-            }
             let motion = self.motion(&path, motion, &own.pose);
-            own.motion.get_or_insert_with(Motion::at_rest);
+            match &own.dynamic {
+                Some(Dynamic::Servo(_)) => self.drifts(&path, &motion, own),
+                Some(Dynamic::Body(_)) => {
+                    self.problem(
+                        path,
+                        "a wall that forces move",
+                        "a wall that stands still, has a \"motion\" or is pressed by a \"servo\"",
+                    );
+                    continue;
+                }
+                None => _ = own.motion.get_or_insert_with(Motion::at_rest),
+            }
             motions.push((wall, motion));
         }
         motions

@@ -17,8 +17,8 @@ use crate::model::wall::Wear;
 use crate::model::wall::distance::MAX_SAMPLES;
 use crate::model::wall::motion::{Key, Rotation, Swing};
 use crate::model::wall::{
-    Distance, Dynamic, Mesh, MeshFormat, MeshMistake, Motion, Pose, RigidWall, Servo, Shape, Side,
-    Wall,
+    Distance, Drift, Dynamic, Mesh, MeshFormat, MeshMistake, Motion, Pose, RigidWall, Servo, Shape,
+    Side, Wall,
 };
 use crate::state::layout::MAX_WALLS;
 
@@ -161,7 +161,7 @@ impl Check {
         if self.problems.len() > before {
             return None;
         }
-        let wall = Wall {
+        let mut wall = Wall {
             name: wall.name.clone().unwrap_or_else(|| path.clone()),
             shape: shape?,
             side,
@@ -173,6 +173,13 @@ impl Check {
             wear,
         };
         self.endless(&path, &wall)?;
+        if let Some(Dynamic::Servo(mut servo)) = wall.dynamic
+            && let Some(motion) = wall.motion.take()
+        {
+            self.drifts(&format!("{path}.motion"), &motion, &wall);
+            servo.drift = Some(Drift::of(&motion));
+            wall.dynamic = Some(Dynamic::Servo(servo));
+        }
         Some(wall)
     }
 
@@ -549,9 +556,10 @@ impl Check {
             ("servo", wall.servo.is_some()),
         ];
         let given: Vec<&str> = ways.iter().filter(|way| way.1).map(|way| way.0).collect();
-        if given.len() > 1 {
+        if given.len() > 1 && given != ["motion", "servo"] {
             let named: Vec<String> = given.iter().map(|name| format!("{name:?}")).collect();
-            let expected = "at most one of \"motion\", \"rigid_body\" and \"servo\"";
+            let expected =
+                "one of \"motion\", \"rigid_body\" and \"servo\", or a \"motion\" and a \"servo\"";
             self.problem(path, named.join(" and "), expected);
         }
         if let Some(servo) = &wall.servo {
@@ -593,6 +601,7 @@ impl Check {
                 max_speed: servo.max_speed,
                 start,
                 end,
+                drift: None,
             }));
         }
         let body = wall.rigid_body.as_ref()?;
@@ -701,6 +710,52 @@ impl Check {
             velocity,
             angular_velocity,
         }))
+    }
+
+    /// Refuses all but a steady motion of a wall that a servo presses.
+    pub(super) fn drifts(&mut self, path: &str, motion: &Motion, wall: &Wall) {
+        let Some(Dynamic::Servo(servo)) = wall.dynamic else {
+            return;
+        };
+        let expected =
+            "a steady \"velocity\" or \"rotation\", which a wall with a \"servo\" may have";
+        for (field, given) in [
+            ("vibrations", !motion.swings.is_empty()),
+            ("keys", !motion.keys.is_empty()),
+        ] {
+            if given {
+                self.problem(path, format!("{field:?}"), expected);
+            }
+        }
+        let along = motion.velocity.dot(servo.direction);
+        if along.abs() > 1e-9 * motion.velocity.length() {
+            self.problem(
+                format_args!("{path}.velocity"),
+                format!("{} m/s along the direction of the servo", rounded(along)),
+                "a velocity across it",
+            );
+        }
+        let Some(rotation) = &motion.rotation else {
+            return;
+        };
+        let path = format!("{path}.rotation");
+        if rotation.amplitude != 0.0 || rotation.ramp != 0.0 {
+            self.problem(&path, "\"amplitude\" or \"ramp\"", expected);
+        }
+        if wall.reach().is_infinite() {
+            self.problem(
+                &path,
+                "a rotation of an endless wall",
+                "none where a \"servo\" presses it: take a rectangle or a disc",
+            );
+        }
+        if rotation.center != wall.pose.position {
+            self.problem(
+                format_args!("{path}.center"),
+                "a place beside the wall's position",
+                "none, since a wall with a \"servo\" turns about its position",
+            );
+        }
     }
 
     pub(super) fn motion(&mut self, path: &str, motion: &format::Motion, start: &Pose) -> Motion {

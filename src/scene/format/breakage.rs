@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::apply;
 
 use super::super::strict::{given, objects};
+use super::Division;
 
 /// Bodies of a shape that burst under load: when the largest contact force, or the energy that their contacts have dissipated,
 /// exceeds their strength, the body breaks into fragments, clumps of neighbouring spheres.
@@ -37,9 +38,8 @@ pub struct Breakage {
     /// Weibull's theory of the weakest link. Default: strengths do not depend on the size.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub reference_diameter: Option<f64>,
-    /// Number of fragments: two or more, and no more than the shape has spheres.
-    #[schemars(range(min = 2))]
-    pub fragments: u64,
+    /// The fragments, two or more.
+    pub fragments: Division,
     /// Speed of a push outwards, m/s. Default: 0.
     #[serde(default)]
     #[schemars(range(min = 0))]

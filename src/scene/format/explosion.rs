@@ -18,15 +18,24 @@ pub struct Explosion {
     /// Time of the burst, s; it happens before the nearest step.
     #[schemars(range(min = 0))]
     pub at: f64,
-    /// Number of fragments: two or more, and no more than the body has spheres.
-    #[schemars(range(min = 2))]
-    pub fragments: u64,
+    /// The fragments, two or more.
+    pub fragments: Division,
     /// Speed of the push outwards, m/s.
     #[schemars(range(min = 0))]
     pub speed: f64,
     /// Seed of the division into fragments. Default: 0.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// Fragments of a body that bursts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Division {
+    /// Their number, no more than the body has spheres; which spheres they have is random.
+    Random(#[schemars(range(min = 2))] u64),
+    /// The spheres of each, by their places in the shape, from 0; each sphere of the shape once.
+    Given(#[schemars(length(min = 2))] Vec<Vec<usize>>),
 }
 
 objects! {

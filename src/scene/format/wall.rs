@@ -20,7 +20,7 @@ use super::{List, Sphere, Vector, origin};
                {"required": ["mesh"]}, {"required": ["signed_distance"]}],
     "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
     "not" = {"anyOf": [{"required": ["orientation", "axis"]}, {"required": ["plane", "side"]},
-                       {"required": ["motion", "rigid_body"]}, {"required": ["motion", "servo"]},
+                       {"required": ["motion", "rigid_body"]},
                        {"required": ["rigid_body", "servo"]}]},
 ))]
 pub struct Wall {
@@ -66,7 +66,8 @@ pub struct Wall {
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
     pub angle: Option<f64>,
-    /// Prescribed motion of the wall, whatever pushes it. Default: it stands still.
+    /// Prescribed motion of the wall, whatever pushes it. Beside a `servo` it may be a steady velocity across the direction of the
+    /// servo and a steady rotation about the wall's position. Default: it stands still.
     pub motion: Option<Motion>,
     /// Forces move the wall: it is a rigid body of its own, whose centre of mass is its `position`. Walls do
     /// not touch each other. Default: they do not.

@@ -288,6 +288,7 @@ impl Checkpoint {
                             own.rail,
                             own.axle,
                             own.inverse_inertia,
+                            own.drift,
                         ],
                         &[
                             own.servo_force,

@@ -200,16 +200,16 @@ fn move_dynamic<R: Real>(
 ) -> R {
     let time_step = params.time_step;
     let body = &mut own.body;
-    if own.servo_speed > R::ZERO {
+    if own.servo_force > R::ZERO {
         let pressed = -load.force.dot(own.rail);
         let missing = ((own.servo_force - pressed) / own.servo_force).clamp(-R::ONE, R::ONE);
-        body.velocity = own.rail * (missing * own.servo_speed);
+        body.velocity = own.rail * (missing * own.servo_speed) + own.drift;
     } else if own.inverse_mass > R::ZERO {
         let force = load.force + own.force;
         let push = (force * own.inverse_mass + params.gravity) * time_step;
         body.velocity = body.velocity.plus(along(push, own.rail), dither);
     }
-    if own.inverse_inertia != Vector::ZERO {
+    if own.inverse_inertia != Vector::ZERO && own.servo_force == R::ZERO {
         let turning = (load.torque + own.torque) * time_step;
         body.angular_momentum = body.angular_momentum.plus(along(turning, own.axle), dither);
     }
@@ -264,7 +264,7 @@ fn integrate_walls<R: Real>(state: &mut State<R>) {
             load.torque = Vector::from([3, 4, 5].map(number)) * params.torque_unit;
             sum.fill(0);
             let mut dynamic = state.dynamic_walls.iter();
-            let own = dynamic.find(|own| own.wall as usize == index && own.servo_speed == R::ZERO);
+            let own = dynamic.find(|own| own.wall as usize == index && own.servo_force == R::ZERO);
             let power = match own {
                 Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
                 None => {

@@ -338,6 +338,7 @@ mirrors! {
         servo_force: R,
         torque: Vector<R>,
         reach: R,
+        drift: Vector<R>,
     }
     Facet {
         a: Vector<R>,
