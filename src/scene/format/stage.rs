@@ -47,15 +47,15 @@ pub struct Stage {
     pub deform: Option<Deform>,
 }
 
-/// Flow through an inlet in a stage; without a rate the inlet is closed.
+/// Flow through an inlet in a stage, by number or by mass as before. With nothing at all the inlet is closed.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Inflow", deny_unknown_fields)]
 pub struct Inflow {
-    /// Bodies that come in, 1/s.
+    /// Bodies that come in, 1/s. Default: none, unless there is a `mass_rate`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate: Option<f64>,
-    /// Mass that comes in, kg/s. An inlet has rates of one kind only.
+    /// Mass that comes in, kg/s. Default: none, unless there is a `rate`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass_rate: Option<f64>,
     /// Time from the start of the stage at which it opens, s. Default: 0.
@@ -66,7 +66,7 @@ pub struct Inflow {
     pub end: Option<f64>,
 }
 
-/// New parameters of a material, as under `materials` of the scene.
+/// New parameters of a material, as under `materials` of the scene; values left out stay as they were.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "MaterialChange", deny_unknown_fields)]
