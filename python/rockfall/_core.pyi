@@ -1,4 +1,4 @@
-# The compiled part. scene.py, world.py and picture.py have its public interface.
+# The compiled part. scene.py, world.py, run.py and picture.py have its public interface.
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -151,6 +151,18 @@ class Film:
     def add(self, pixels: bytes) -> None: ...
     def finish(self) -> None: ...
 
+def measure(
+    folder: Path, mixing: Optional[Tuple[str, Optional[float]]], slope: Optional[List[List[float]]]
+) -> Tuple[List[str], List[List[float]]]: ...
+def fields(
+    folder: Path,
+    cells: Tuple[int, ...],
+    min: List[float],
+    max: List[float],
+    width: float,
+    start: float,
+    end: float,
+) -> List[Tuple[str, int, bytes]]: ...
 def png(pixels: bytes, size: Tuple[int, int]) -> bytes: ...
 def save(pixels: bytes, size: Tuple[int, int], path: Path) -> None: ...
 def schema() -> str: ...

@@ -7,14 +7,26 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy
+
+from . import _core
 
 PathLike = Union[str, "os.PathLike[str]"]
 
 # A class of collisions: its ends, the number of collisions in it, and the energy that these dissipated, J.
 COLLISIONS = numpy.dtype([("from", "f8"), ("to", "f8"), ("collisions", "u8"), ("dissipated_J", "f8")])
+
+
+def field_arrays(counts: Tuple[int, ...], found: Iterable[Tuple[str, int, bytes]]) -> Dict[str, numpy.ndarray]:
+    """Fields on a grid of `counts` cells as arrays by name. found: name, components and numbers, of which x runs fastest."""
+    fields = {}
+    for name, components, data in found:
+        shape = counts[::-1] + ((components,) if components > 1 else ())
+        values = numpy.frombuffer(data, dtype="f8").reshape(shape)
+        fields[name] = numpy.moveaxis(values, (2, 1, 0), (0, 1, 2))
+    return fields
 
 
 def read(folder: PathLike) -> Run:
@@ -119,6 +131,42 @@ class Run:
         for quantity, start, end, count, energy in rows:
             found[quantity].append((float(start), float(end), int(count), float(energy)))
         return {quantity: numpy.array(classes, dtype=COLLISIONS) for quantity, classes in found.items()}
+
+    def measure(
+        self,
+        mixing: Optional[str] = None,
+        cell: Optional[float] = None,
+        slope: Optional[Tuple[Sequence[float], Sequence[float]]] = None,
+    ) -> Dict[str, numpy.ndarray]:
+        """Measures of each kept state, as `rockfall measure` gives them: arrays by name, float64, shape (states,).
+
+        mixing: a shape, a material, "mass" or "volume", whose mixing is measured in cells of the side `cell` (m; four mean
+        diameters by default). slope: the direction that points up, and the one along which the free surface may rise. Numbers of
+        which nothing is known are NaN: contacts need `states=["bodies", "contacts"]`. Raises ValueError for an unknown `mixing`.
+        """
+        plan = None if mixing is None else (mixing, cell)
+        axes = None if slope is None else [[float(part) for part in axis] for axis in slope]
+        names, rows = _core.measure(self.folder, plan, axes)
+        columns = numpy.array(rows, dtype="f8").reshape(-1, len(names))
+        return {name: columns[:, index] for index, name in enumerate(names)}
+
+    def fields(
+        self,
+        cells: Tuple[int, int, int],
+        minimum: Sequence[float],
+        maximum: Sequence[float],
+        width: float,
+        start: float = -numpy.inf,
+        end: float = numpy.inf,
+    ) -> Dict[str, numpy.ndarray]:
+        """Fields of the kept states from `start` to `end` (s), averaged over time; otherwise as `World.fields`.
+
+        Raises ValueError if the grid or the width makes no sense, or there is no state at these times.
+        """
+        counts = tuple(int(count) for count in cells)
+        corners = ([float(part) for part in corner] for corner in (minimum, maximum))
+        found = _core.fields(self.folder, counts, *corners, float(width), float(start), float(end))
+        return field_arrays(counts, found)
 
     def table(self, kind: str = "bodies", step: Optional[int] = None) -> Any:
         """A pandas.DataFrame of a state, or of "statistics". Raises ImportError if pandas is not installed."""

@@ -11,7 +11,7 @@ import numpy
 
 from . import _core
 from .picture import Film, Picture
-from .run import COLLISIONS
+from .run import COLLISIONS, field_arrays
 
 Vector = Union[Sequence[float], numpy.ndarray]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -850,12 +850,7 @@ class World:
         """
         counts = tuple(int(count) for count in cells)
         found = self._core.fields(counts, _vector("minimum", minimum), _vector("maximum", maximum), float(width))
-        fields = {}
-        for name, components, data in found:
-            shape = counts[::-1] + ((components,) if components > 1 else ())
-            values = numpy.frombuffer(data, dtype="f8").reshape(shape)
-            fields[name] = numpy.moveaxis(values, (2, 1, 0), (0, 1, 2))
-        return fields
+        return field_arrays(counts, found)
 
     def summary(self) -> Dict[str, Any]:
         """Summary, as `rockfall run --json` prints it: energies, momenta, contacts, loads on walls, counts of probes, the hash."""

@@ -3,6 +3,7 @@
 //! The package around it, in `python/rockfall`, has the public interface.
 
 mod errors;
+mod kept;
 mod memory;
 mod pictures;
 mod scene;
@@ -18,6 +19,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pictures::Film>()?;
     module.add_class::<scene::Scene>()?;
     module.add_class::<world::World>()?;
+    module.add_function(wrap_pyfunction!(kept::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(kept::fields, module)?)?;
     module.add_function(wrap_pyfunction!(pictures::png, module)?)?;
     module.add_function(wrap_pyfunction!(pictures::save, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -31,6 +31,7 @@ use rockfall::{
 };
 
 use crate::errors;
+use crate::kept;
 use crate::memory::{Lender, Memory, numbers};
 use crate::pictures::{Wanted, opaque};
 
@@ -1035,7 +1036,7 @@ impl World {
         Ok(parts)
     }
 
-    /// Fields by coarse graining: name, numbers for each cell, and these numbers as bytes. The index along x runs fastest.
+    /// Fields by coarse graining; see [`kept::columns`].
     fn fields<'py>(
         &self,
         py: Python<'py>,
@@ -1054,12 +1055,7 @@ impl World {
             fields.add(&Moment::new(&simulation.snapshot()?));
             Ok(Table::fields(&fields))
         })?;
-        let columns = table.columns.iter();
-        let columns = columns.map(|column| {
-            let bytes = PyBytes::new(py, column.values.bytes());
-            (column.name, column.components, bytes)
-        });
-        Ok(columns.collect())
+        Ok(kept::columns(py, &table))
     }
 
     // ---- checkpoints and folders

@@ -56,6 +56,29 @@ def test_collisions_are_counted_and_read(scene, tmp_path):
     assert 0 < total <= (energy["damping"] + energy["friction"]) * (1 + 1e-6)
 
 
+def test_a_kept_run_is_measured(scene, tmp_path):
+    world = start(scene)
+    with world.record(tmp_path / "out", seconds=0.4, every=0.2, states=["bodies", "contacts"]):
+        world.run_for(0.4)
+    run = rockfall.read(tmp_path / "out")
+    measures = run.measure(mixing="mass", slope=((0, 1, 0), (1, 0, 0)))
+    now = world.measure()
+    assert measures["time_s"] == pytest.approx([0, 0.2, 0.4])
+    assert measures["coordination"][-1] == pytest.approx(now["coordination"])
+    assert {"lacey_index", "slope_degrees"} <= set(measures)
+    assert "lacey_index" not in run.measure()
+    with pytest.raises(ValueError, match="expected mass, volume, or a shape or material of the scene"):
+        run.measure(mixing="bal")
+
+    grid = ((2, 3, 4), (-1, -1, -1), (1, 2, 1), 1.0)
+    fields = run.fields(*grid, start=0.4)
+    present = world.fields(*grid)
+    assert set(fields) == set(present) and fields["velocity"].shape == (2, 3, 4, 3)
+    assert fields["density"] == pytest.approx(present["density"], rel=1e-5)
+    with pytest.raises(ValueError, match="found no state from 1 to inf s"):
+        run.fields(*grid, start=1.0)
+
+
 def test_a_run_is_a_table_of_pandas(scene, tmp_path):
     pandas = pytest.importorskip("pandas")
     world = start(scene)

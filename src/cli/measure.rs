@@ -361,25 +361,8 @@ impl Arguments {
                 "--cell: expected a length greater than 0, m".to_owned(),
             ));
         }
-        let is_shape = model.shapes.iter().any(|shape| shape.name == *name);
-        let material = || model.materials.iter().position(|own| own == name);
-        let property = match name.as_str() {
-            "mass" => Some(Property::Mass),
-            "volume" => Some(Property::Volume),
-            _ if is_shape => Some(Property::shapes_named(model, name)),
-            _ => material().map(Property::Material),
-        };
-        let Some(property) = property else {
-            let shapes = model.shapes.iter().map(|shape| shape.name.as_str());
-            let mut names: Vec<&str> = shapes
-                .chain(model.materials.iter().map(String::as_str))
-                .collect();
-            names.dedup();
-            return Err(Failure::Usage(format!(
-                "--mixing: found {name:?}, expected mass, volume, or a shape or material of the scene: {}",
-                names.join(", ")
-            )));
-        };
+        let property = Property::named(model, name)
+            .map_err(|wrong| Failure::Usage(format!("--mixing: {wrong}")))?;
         Ok(Some(MixingPlan {
             property,
             side: self.cell,

@@ -35,6 +35,31 @@ impl Property {
         )
     }
 
+    /// The property of a name: `mass`, `volume`, or a shape or a material of the model.
+    ///
+    /// # Errors
+    /// A sentence, if nothing has that name.
+    pub fn named(model: &Model, name: &str) -> Result<Property, String> {
+        let is_shape = model.shapes.iter().any(|shape| shape.name == name);
+        let material = || model.materials.iter().position(|own| own == name);
+        let property = match name {
+            "mass" => Some(Property::Mass),
+            "volume" => Some(Property::Volume),
+            _ if is_shape => Some(Property::shapes_named(model, name)),
+            _ => material().map(Property::Material),
+        };
+        property.ok_or_else(|| {
+            let shapes = model.shapes.iter().map(|shape| shape.name.as_str());
+            let materials = model.materials.iter().map(String::as_str);
+            let mut names: Vec<&str> = shapes.chain(materials).collect();
+            names.dedup();
+            format!(
+                "found {name:?}, expected mass, volume, or a shape or material of the scene: {}",
+                names.join(", ")
+            )
+        })
+    }
+
     /// Value of the property for one body; 1 or 0 for a property that holds or does not.
     pub fn of(&self, grain: &Grain) -> f64 {
         match self {
