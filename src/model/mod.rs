@@ -472,9 +472,11 @@ impl Model {
         self.pairs[a * count + b] = law;
     }
 
-    /// Indices of the walls that bodies touch in the present stage.
-    pub(crate) fn walls_there(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.walls.len()).filter(|wall| self.stages.has_wall(*wall))
+    /// Whether bodies touch each of the walls in the present stage.
+    #[doc(hidden)]
+    pub fn walls_there(&self) -> Vec<bool> {
+        let walls = 0..self.walls.len();
+        walls.map(|wall| self.stages.has_wall(wall)).collect()
     }
 
     /// Number of spheres of all bodies.

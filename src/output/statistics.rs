@@ -32,10 +32,14 @@ fn moves(wall: &Wall) -> bool {
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
+    /// The numbers, as [`Statistics::columns`] has them.
+    ///
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then the index of the stage if the scene has stages, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
-    /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, the same of each group of walls, what inlets have brought, outlets taken and rules of breakage burst,
-    /// what probes see, the poses of walls that move, and force (N) and torque (N m) on fixed and kinematic bodies that have names: as [`Statistics::columns`] has them.
+    /// second. The index of the stage, if the scene has stages. Bonds, broken ones and what they took (J), if it has any. Sides (m),
+    /// strains, stress (Pa) and work (J) of a periodic box that deforms, at the last look at it. Force (N) and torque (N m) on each
+    /// wall, with power (W) and work (J) if it moves, and the same of each group of walls. What inlets have brought, outlets taken
+    /// and rules of breakage burst. What probes see. Poses of walls that move. Force (N) and torque (N m) on fixed and kinematic
+    /// bodies that have names.
     pub values: Vec<f64>,
 }
 
@@ -78,17 +82,15 @@ impl Statistics {
         }
         let names = model.walls.iter().map(|wall| wall.name.as_str());
         let names = Names::new("wall", names);
-        for (name, wall) in names.0.iter().zip(&model.walls) {
+        let walls = names.0.iter().zip(&model.walls);
+        let walls = walls.map(|(name, wall)| (name, wall.works()));
+        let groups = model.wall_groups.iter().map(|group| (&group.name, true));
+        for (name, works) in walls.chain(groups) {
             columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
             columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
-            if wall.works() {
+            if works {
                 columns.extend(["power_W", "work_J"].map(|column| format!("{name}_{column}")));
             }
-        }
-        for WallGroup { name, .. } in &model.wall_groups {
-            columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
-            columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
-            columns.extend(["power_W", "work_J"].map(|column| format!("{name}_{column}")));
         }
         let Flow {
             inlets,

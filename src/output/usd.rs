@@ -51,9 +51,7 @@ pub fn write_usd(
             walls: moving
                 .map(|pose| (pose.position, pose.orientation))
                 .collect(),
-            walls_there: (0..snapshot.model.walls.len())
-                .map(|wall| snapshot.model.stages.has_wall(wall))
-                .collect(),
+            walls_there: snapshot.model.walls_there(),
         });
     }
     let model = simulation.model();

@@ -20,8 +20,9 @@ pub struct WallMesh {
 /// Pieces that a circle is made of.
 const FINENESS: u32 = 48;
 
-/// The walls of a snapshot; one that is absent in the present stage has no triangles. What has no end is as wide as twice the box around the bodies as they were at
-/// the start; a plane is a square about them.
+/// The walls of a snapshot; one that is absent in the present stage has no triangles.
+///
+/// What has no end is as wide as twice the box around the bodies as they were at the start; a plane is a square about them.
 pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
     let (center, half) = surroundings(snapshot.model);
     let walls = snapshot.model.walls.iter().zip(snapshot.walls());

@@ -517,7 +517,7 @@ impl Renderer {
                 .reduce(Bounds::union),
             anchors: anchors(model),
             model_walls: model.walls.clone(),
-            walls_there: walls_there(model),
+            walls_there: model.walls_there(),
             scene: model.view.clone(),
             body_radius: body_radius(simulation.model()),
             cell_size: state.params.cell_size.as_dvec3(),
@@ -590,7 +590,7 @@ impl Renderer {
         self.body_count = simulation.body_count() as u32;
         self.action_count = drawn_actions(simulation);
         self.time = simulation.time();
-        self.walls_there = walls_there(simulation.model());
+        self.walls_there = simulation.model().walls_there();
         self.cell_size = simulation.on_host().params.cell_size.as_dvec3();
         let state = simulation.on_host();
         if state.traffic.worn_at != self.worn_at {
@@ -1419,12 +1419,6 @@ impl<'a> Onto<'a> {
             is_new: true,
         }
     }
-}
-
-/// Whether each wall is there in the present stage.
-fn walls_there(model: &Model) -> Vec<bool> {
-    let walls = 0..model.walls.len();
-    walls.map(|wall| model.stages.has_wall(wall)).collect()
 }
 
 /// Number of actions (springs and applied forces) that may be drawn as springs; 0 without springs.

@@ -167,7 +167,7 @@ pub struct Simulation {
     /// Bodies that are sampled, by their ids.
     trace: Option<Trace>,
     samples: Vec<Sample>,
-    /// The walls; inlets use them to find free space.
+    /// The walls that are there in the present stage; inlets use them to find free space.
     wall_probes: Vec<wall::Probe>,
     /// Meshes that wear; set when first needed.
     worn: Vec<wear::Worn>,
@@ -626,12 +626,13 @@ impl Simulation {
         }
         self.fetch_by(patience, &[Field::Bodies, Field::Walls])
             .await?;
+        let there = (0..model.walls.len()).filter(|wall| model.stages.has_wall(*wall));
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
             let domain = model.domain.as_ref();
             let probe = |index: usize| wall::Probe::new(&model.walls[index], domain);
-            self.wall_probes = model.walls_there().map(probe).collect();
+            self.wall_probes = there.clone().map(probe).collect();
         }
-        for (index, probe) in model.walls_there().zip(&mut self.wall_probes) {
+        for (index, probe) in there.zip(&mut self.wall_probes) {
             probe.move_to(self.state.wall(index).pose);
         }
         let mut traffic = std::mem::take(&mut self.state.traffic);
