@@ -60,12 +60,7 @@ pub fn fields<'py>(
     start: f64,
     end: f64,
 ) -> PyResult<Vec<(&'static str, usize, Bound<'py, PyBytes>)>> {
-    let grid = Grid {
-        min: DVec3::from_array(min),
-        max: DVec3::from_array(max),
-        cells,
-    };
-    let mut fields = Fields::new(grid, width).map_err(PyValueError::new_err)?;
+    let mut fields = on_grid(cells, min, max, width)?;
     let table = py.detach(|| -> PyResult<Table> {
         let kept = open(&folder)?;
         let mut any = false;
@@ -85,6 +80,16 @@ pub fn fields<'py>(
         Ok(Table::fields(&fields))
     })?;
     Ok(columns(py, &table))
+}
+
+/// Fields, still of no state, on a grid of `cells` between two corners, m; `width` is that of the Gaussian, m.
+pub fn on_grid(cells: [usize; 3], min: [f64; 3], max: [f64; 3], width: f64) -> PyResult<Fields> {
+    let grid = Grid {
+        min: DVec3::from_array(min),
+        max: DVec3::from_array(max),
+        cells,
+    };
+    Fields::new(grid, width).map_err(PyValueError::new_err)
 }
 
 /// Columns of a table of fields: name, numbers for each cell, and these numbers as bytes. The index along x runs fastest.

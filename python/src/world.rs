@@ -19,7 +19,6 @@ use rockfall::render::Studio;
 use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
 use rockfall::simulation::analysis::Moment;
-use rockfall::simulation::analysis::fields::{Fields, Grid};
 use rockfall::simulation::analysis::plan::Plan;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::state::layout::Body;
@@ -1045,12 +1044,7 @@ impl World {
         max: [f64; 3],
         width: f64,
     ) -> PyResult<Vec<(&'static str, usize, Bound<'py, PyBytes>)>> {
-        let grid = Grid {
-            min: DVec3::from_array(min),
-            max: DVec3::from_array(max),
-            cells,
-        };
-        let mut fields = Fields::new(grid, width).map_err(PyValueError::new_err)?;
+        let mut fields = kept::on_grid(cells, min, max, width)?;
         let table = self.read(py, |simulation| {
             fields.add(&Moment::new(&simulation.snapshot()?));
             Ok(Table::fields(&fields))
