@@ -132,13 +132,13 @@ impl Deformation {
     }
 
     /// Rate at which the tilt grows, 1/s.
-    pub fn tilting(&self) -> f64 {
+    pub(crate) fn tilting(&self) -> f64 {
         let rates = self.strain_rate;
         self.shear_rate + self.tilt * (rates[self.flow] - rates[self.gradient])
     }
 
     /// Deforms the box for `steps` steps of `time_step` (s), linearly in time as the engines do.
-    pub fn advance(&mut self, steps: u64, time_step: f64) {
+    pub(crate) fn advance(&mut self, steps: u64, time_step: f64) {
         let time = steps as f64 * time_step;
         let tilt = self.tilt + self.tilting() * time;
         self.tilt = tilt;
@@ -153,7 +153,7 @@ impl Deformation {
 
     /// Sets the rates that the drives `deform` ask for under the present stress.
     #[doc(hidden)]
-    pub fn drive(&mut self, deform: &Deform) {
+    pub(crate) fn drive(&mut self, deform: &Deform) {
         for (axis, drive) in deform.sides.iter().enumerate() {
             self.strain_rate[axis] = match *drive {
                 Some(Drive::Stress { stress, fastest }) => {
@@ -172,17 +172,17 @@ impl Deformation {
     /// Number of lengths of the box by which its top can be shifted back, which leaves a shift of at most half a length.
     ///
     /// The box has the same images after that.
-    pub fn turns(&self) -> f64 {
+    pub(crate) fn turns(&self) -> f64 {
         (self.tilt * self.sides[self.gradient] / self.sides[self.flow]).round()
     }
 
     /// Volume of the box, m³.
-    pub fn volume(&self) -> f64 {
+    pub(crate) fn volume(&self) -> f64 {
         self.sides.iter().product()
     }
 
     /// Power of the box on the bodies, W.
-    pub fn power(&self) -> f64 {
+    pub(crate) fn power(&self) -> f64 {
         let of_sides: f64 = (0..3)
             .map(|axis| self.stress[axis][axis] * self.strain_rate[axis])
             .sum();
@@ -190,7 +190,7 @@ impl Deformation {
     }
 
     /// Sets the stress from the sum (J) of the momentum flux of the bodies and of contact forces times branch vectors.
-    pub fn set_stress(&mut self, sum: DMat3) {
+    pub(crate) fn set_stress(&mut self, sum: DMat3) {
         self.stress = [0, 1, 2].map(|row| (sum.row(row) / self.volume()).to_array());
     }
 }

@@ -110,6 +110,7 @@ pub struct Traffic {
     /// Number of steps after which each present body from an inlet came in, by the id of the body. Empty unless
     /// [`Flow::residence`] is set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[doc(hidden)]
     pub arrivals: BTreeMap<u64, u64>,
     /// Residence times of the bodies that each outlet has taken. Empty unless [`Flow::residence`] is set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,9 +130,10 @@ pub struct Traffic {
     pub worn: Vec<Vec<f64>>,
     /// Number of steps up to which `worn` was summed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worn_at: Option<u64>,
+    pub(crate) worn_at: Option<u64>,
     /// Largest contact force since the last look on each body that bursts by its force, N, by the id of the body.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[doc(hidden)]
     pub peaks: BTreeMap<u64, f64>,
     /// Collisions so far; none unless [`Flow::collisions`] is set.
     #[serde(default)]
@@ -140,12 +142,12 @@ pub struct Traffic {
     #[serde(default)]
     pub deformation: Option<Deformation>,
     /// The id of the next body that comes in.
-    pub next_id: u64,
+    pub(crate) next_id: u64,
     /// Number of steps taken before the last look.
-    pub looked: Option<u64>,
+    pub(crate) looked: Option<u64>,
     /// Position of each body at the last look, m; empty without probes that are faces.
     #[serde(skip)]
-    pub places: Vec<DVec3>,
+    pub(crate) places: Vec<DVec3>,
 }
 
 /// The volumes lost to wear at the start: 0 for each triangle of a wall that wears.
@@ -162,7 +164,7 @@ fn worn(model: &Model) -> Vec<Vec<f64>> {
 
 impl Traffic {
     /// The counters at the start of a simulation of `model`.
-    pub fn new(model: &Model) -> Traffic {
+    pub(crate) fn new(model: &Model) -> Traffic {
         let Flow {
             inlets,
             outlets,

@@ -72,12 +72,12 @@ pub struct Drift {
 
 impl Drift {
     /// Whether the wall turns.
-    pub fn turns(&self) -> bool {
+    pub(crate) fn turns(&self) -> bool {
         self.angular_velocity != DVec3::ZERO
     }
 
     /// The steady part of a motion.
-    pub fn of(motion: &Motion) -> Drift {
+    pub(crate) fn of(motion: &Motion) -> Drift {
         let rotation = motion.rotation.as_ref();
         Drift {
             velocity: motion.velocity,

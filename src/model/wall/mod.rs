@@ -229,7 +229,7 @@ impl Wall {
     /// Estimate of the largest speed of the surface, m/s; see [`Motion::top_speed`].
     ///
     /// For a dynamic rigid wall it is the speed at the start.
-    pub fn top_speed(&self) -> f64 {
+    pub(crate) fn top_speed(&self) -> f64 {
         let moving = self
             .motion
             .as_ref()
@@ -241,6 +241,7 @@ impl Wall {
     }
 
     /// Whether something besides gravity and contacts does work on the wall.
+    #[doc(hidden)]
     pub fn is_driven(&self) -> bool {
         let dynamic = self.dynamic.is_some_and(|dynamic| dynamic.is_driven());
         self.motion.is_some() || self.belt != DVec3::ZERO || dynamic
@@ -261,6 +262,7 @@ impl Wall {
     }
 
     /// The largest distance of a point of the wall from its origin, m; infinite for a wall without an end.
+    #[doc(hidden)]
     pub fn reach(&self) -> f64 {
         match &self.shape {
             Shape::Plane { .. } => f64::INFINITY,

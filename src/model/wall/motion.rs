@@ -78,7 +78,7 @@ pub struct Moving {
 
 impl Moving {
     /// A pose at rest.
-    pub fn still(pose: Pose) -> Moving {
+    pub(crate) fn still(pose: Pose) -> Moving {
         Moving {
             pose,
             velocity: DVec3::ZERO,
@@ -133,7 +133,7 @@ impl Motion {
     ///
     /// `start` is the pose of the wall at the start. The estimate adds up the largest speeds of all parts of the motion. A point
     /// may be faster during a ramp, or if keys take the wall farther from the axis of its rotation.
-    pub fn top_speed(&self, start: &Pose, reach: f64) -> f64 {
+    pub(crate) fn top_speed(&self, start: &Pose, reach: f64) -> f64 {
         let rate = |frequency: f64| std::f64::consts::TAU * frequency;
         let turning = self.rotation.map_or(0.0, |rotation| {
             let rocking = rotation.amplitude.abs() * rate(rotation.frequency);

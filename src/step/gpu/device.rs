@@ -40,16 +40,19 @@ pub(super) struct Counts {
 
 impl Context {
     /// Returns the number of times that the host has waited for the device through this context and its clones.
+    #[doc(hidden)]
     pub fn waits(&self) -> u64 {
         self.counts.waits.load(Ordering::Relaxed)
     }
 
     /// Returns the number of bytes that have gone to the device through this context and its clones.
+    #[doc(hidden)]
     pub fn uploaded(&self) -> u64 {
         self.counts.uploaded.load(Ordering::Relaxed)
     }
 
     /// Returns the number of bytes that have come from the device through this context and its clones.
+    #[doc(hidden)]
     pub fn downloaded(&self) -> u64 {
         self.counts.downloaded.load(Ordering::Relaxed)
     }

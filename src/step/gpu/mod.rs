@@ -198,26 +198,31 @@ impl GpuEngine {
     }
 
     /// Returns the number of times that the host has waited for the device since the engine was made.
+    #[doc(hidden)]
     pub fn waits(&self) -> u64 {
         self.context.waits()
     }
 
     /// Returns the number of bytes that have gone from the host to the device since the engine was made.
+    #[doc(hidden)]
     pub fn uploaded(&self) -> u64 {
         self.context.uploaded()
     }
 
     /// Returns the number of bytes that have come from the device to the host since the engine was made.
+    #[doc(hidden)]
     pub fn downloaded(&self) -> u64 {
         self.context.downloaded()
     }
 
     /// Returns the number of submissions of steps since the engine was made.
+    #[doc(hidden)]
     pub fn submissions(&self) -> u64 {
         self.submissions
     }
 
     /// Returns the number of dispatches of these submissions, those without threads too.
+    #[doc(hidden)]
     pub fn dispatches(&self) -> u64 {
         self.dispatches
     }
