@@ -152,8 +152,12 @@ class Film:
     def finish(self) -> None: ...
 
 def measure(
-    folder: Path, mixing: Optional[Tuple[str, Optional[float]]], slope: Optional[List[List[float]]]
+    folder: Path,
+    mixing: Optional[Tuple[str, Optional[float]]],
+    slope: Optional[List[List[float]]],
+    window: Optional[float],
 ) -> Tuple[List[str], List[List[float]]]: ...
+def totals(folder: Path, start: float, end: float, still: float) -> str: ...
 def fields(
     folder: Path,
     cells: Tuple[int, ...],

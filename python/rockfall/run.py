@@ -127,6 +127,8 @@ class Run:
             )
         with open(file, newline="", encoding="utf-8") as lines:
             _, *rows = csv.reader(lines)
+        # Each measurement writes all that it has counted so far.
+        rows = [row[2:] for row in rows if row[0] == rows[-1][0]]
         found: Dict[str, List[Any]] = {"impact_speed_m_per_s": [], "dissipated_energy_J": []}
         for quantity, start, end, count, energy in rows:
             found[quantity].append((float(start), float(end), int(count), float(energy)))
@@ -137,18 +139,32 @@ class Run:
         mixing: Optional[str] = None,
         cell: Optional[float] = None,
         slope: Optional[Tuple[Sequence[float], Sequence[float]]] = None,
+        window: Optional[float] = None,
     ) -> Dict[str, numpy.ndarray]:
         """Measures of each kept state, as `rockfall measure` gives them: arrays by name, float64, shape (states,).
 
         mixing: a shape, a material, "mass" or "volume", whose mixing is measured in cells of the side `cell` (m; four mean
         diameters by default). slope: the direction that points up, and the one along which the free surface may rise. Numbers of
-        which nothing is known are NaN: contacts need `states=["bodies", "contacts"]`. Raises ValueError for an unknown `mixing`.
+        which nothing is known are NaN: contacts need `states=["bodies", "contacts"]`. window: a time (s); the arrays then have the
+        averages over one such window after the other, and there are powers and torques of walls, mass flows of outlets, collisions and
+        residence times as well. Raises ValueError for an unknown `mixing`, or a `window` that is not above 0.
         """
+        if window is not None and not window > 0:
+            raise ValueError(f"window: found {window}, expected a time greater than 0, s")
         plan = None if mixing is None else (mixing, cell)
         axes = None if slope is None else [[float(part) for part in axis] for axis in slope]
-        names, rows = _core.measure(self.folder, plan, axes)
+        names, rows = _core.measure(self.folder, plan, axes, window)
         columns = numpy.array(rows, dtype="f8").reshape(-1, len(names))
         return {name: columns[:, index] for index, name in enumerate(names)}
+
+    def totals(self, start: float = -numpy.inf, end: float = numpy.inf, still: float = 0.2) -> Dict[str, Any]:
+        """Results of the time from `start` to `end` (s), as `rockfall measure --json` gives them.
+
+        "flows": mass and fitted rate of each outlet and face, with the pauses of `still` (s) or longer; "walls": work, mean power
+        and mean torque of each wall that moves; "collisions" and "residence": spectra, None if the scene did not ask for them.
+        Numbers of which nothing is known are None.
+        """
+        return json.loads(_core.totals(self.folder, float(start), float(end), float(still)))
 
     def fields(
         self,

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rockfall::glam::DVec3;
+use rockfall::output::series::{Series, Windows};
 use rockfall::output::{KeptRun, RunFolder, Table};
 use rockfall::scene;
 use rockfall::simulation::analysis::fields::{Fields, Grid};
@@ -18,14 +19,15 @@ fn open(folder: &Path) -> PyResult<KeptRun> {
     KeptRun::open(folder, &scene.model).map_err(errors::of)
 }
 
-/// Names of the measures of a run, and their values for each state that it has kept.
+/// Names of the measures of a run, and their values for each state that it has kept, or for each window of a length, s.
 #[pyfunction]
 pub fn measure(
     py: Python<'_>,
     folder: PathBuf,
     mixing: Option<(String, Option<f64>)>,
     slope: Option<[[f64; 3]; 2]>,
-) -> PyResult<(Vec<&'static str>, Vec<Vec<f64>>)> {
+    window: Option<f64>,
+) -> PyResult<(Vec<String>, Vec<Vec<f64>>)> {
     py.detach(|| {
         let kept = open(&folder)?;
         let mixing = mixing.map(|(name, side)| {
@@ -43,7 +45,32 @@ pub fn measure(
         for index in 0..kept.moments().len() {
             rows.push(plan.values(&kept.moment(index).map_err(errors::of)?));
         }
-        Ok((plan.columns(), rows))
+        let names = plan.columns();
+        match window {
+            Some(length) => {
+                let series = Series::read(&folder, kept.model()).map_err(errors::of)?;
+                let Windows { columns, rows, .. } = series.windows(&names, &rows, length, 0.0);
+                Ok((columns, rows))
+            }
+            None => Ok((names.into_iter().map(str::to_owned).collect(), rows)),
+        }
+    })
+}
+
+/// Flows, powers, collisions and residence times of a run from `start` to `end`, s, as JSON; `still` is the shortest pause, s.
+#[pyfunction]
+pub fn totals(
+    py: Python<'_>,
+    folder: PathBuf,
+    start: f64,
+    end: f64,
+    still: f64,
+) -> PyResult<String> {
+    py.detach(|| {
+        let kept = open(&folder)?;
+        let series = Series::read(&folder, kept.model()).map_err(errors::of)?;
+        let period = series.between(start, end, still);
+        serde_json::to_string(&period).map_err(|error| PyValueError::new_err(error.to_string()))
     })
 }
 

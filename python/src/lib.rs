@@ -20,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scene::Scene>()?;
     module.add_class::<world::World>()?;
     module.add_function(wrap_pyfunction!(kept::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(kept::totals, module)?)?;
     module.add_function(wrap_pyfunction!(kept::fields, module)?)?;
     module.add_function(wrap_pyfunction!(pictures::png, module)?)?;
     module.add_function(wrap_pyfunction!(pictures::save, module)?)?;

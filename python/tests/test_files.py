@@ -51,6 +51,16 @@ def test_collisions_are_counted_and_read(scene, tmp_path):
     for quantity, classes in spectra.items():
         assert (classes["from"] < classes["to"]).all() and classes["collisions"].sum() >= 20
         assert (kept[quantity] == classes).all()
+    run = rockfall.read(tmp_path / "out")
+    averages = run.measure(window=0.2)
+    assert averages["time_s"] == pytest.approx([0.05, 0.25, 0.4])
+    early, late = run.totals(end=0.2)["collisions"], run.totals(start=0.2)["collisions"]
+    counts = [sum(row["collisions"] for row in part["impact_speed_m_per_s"]) for part in (early, late)]
+    assert averages["collisions"][0] == counts[0] and sum(averages["collisions"]) == sum(counts)
+    assert sum(counts) == spectra["impact_speed_m_per_s"]["collisions"].sum()
+    assert run.totals()["residence"] is None
+    with pytest.raises(ValueError, match="window: found 0, expected a time greater than 0"):
+        run.measure(window=0)
     total = spectra["impact_speed_m_per_s"]["dissipated_J"].sum()
     energy = world.energy()
     assert 0 < total <= (energy["damping"] + energy["friction"]) * (1 + 1e-6)

@@ -1,6 +1,5 @@
 //! `rockfall measure`.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,12 +8,11 @@ use clap::Args;
 use glam::DVec3;
 use rockfall::error::Error;
 use rockfall::model::Model;
+use rockfall::output::series::{Flow, Period, Power, Residence, Series, Windows};
 use rockfall::output::{KeptRun, Rounded, RunFolder, Table, vtk, write_npz};
 use rockfall::simulation::analysis::Moment;
 use rockfall::simulation::analysis::fields::{Fields, Grid};
-use rockfall::simulation::analysis::flow::{Rate, arches};
 use rockfall::simulation::analysis::plan::{MixingPlan, Plan, Property, SlopePlan, mean_diameter};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -27,7 +25,8 @@ use super::terminal;
 /// number with and without rattlers, clusters, forces, the anisotropy of the fabric; with --mixing also Lacey's index, with
 /// --slope also the angle of the free surface. Measures of contacts need states of contacts: run with --states bodies,contacts.
 /// Below the table are the mass flows of outlets and faces, fitted to statistics.csv, the times in which nothing flowed, and the
-/// mean power of walls that move. If the scene asks for collisions, a line sums them up, and --json has their spectra.
+/// mean power of walls that move. If the scene asks for collisions and residence times, lines sum them up, and --json has their
+/// spectra. With --window, all of these are columns of the table, too.
 ///
 /// With --fields, the command writes density, solid fraction, velocity, granular temperature and stress on a grid to the file
 /// --to, averaged over all states from --from to --until.
@@ -46,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     until: Option<f64>,
 
-    /// Average the rows of the table over windows of this time (s)
+    /// Average over windows of this time (s); walls, outlets and collisions have columns of the table, too
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds)]
     window: Option<f64>,
 
@@ -97,7 +96,7 @@ Examples:
   rockfall measure runs/drum --mixing pair --slope y,x
       Measure how the pairs mix, and how steep the surface is, over time.
   rockfall measure runs/drum --slope y,x --window 0.5s
-      Average the slope and the rest of the table over each half second.
+      Average the slope, the power of the drum and the rest over each half second.
   rockfall measure runs/drum --from 2s --fields 40,40,1 --to drum.vti
       Compute fields across the drum for ParaView, averaged along its axis and over time from 2 s on.
   rockfall measure runs/silo --fields 1,60,1 --width 0.01 --to profile.csv
@@ -205,15 +204,25 @@ pub fn run(arguments: &Arguments) -> Outcome {
             arguments.run.display()
         ));
     }
+    let series = Series::read(&arguments.run, kept.model())?;
     let columns = plan.columns();
-    if let Some(window) = arguments.window {
-        if window <= 0.0 {
+    let Windows {
+        columns,
+        rows,
+        periods,
+    } = match arguments.window {
+        Some(length) if length <= 0.0 => {
             return Err(Failure::Usage(
                 "--window: expected a time greater than 0, s".to_owned(),
             ));
         }
-        rows = averages(&rows, window);
-    }
+        Some(length) => series.windows(&columns, &rows, length, arguments.still),
+        None => Windows {
+            columns: columns.into_iter().map(str::to_owned).collect(),
+            rows,
+            periods: Vec::new(),
+        },
+    };
     if let Some(file) = &arguments.csv {
         write_rows(file, &columns, &rows)?;
     }
@@ -224,33 +233,30 @@ pub fn run(arguments: &Arguments) -> Outcome {
         write_fields(to, fields, moment.steps, moment.time)?;
         written = Some(to);
     }
-    let series = Series::read(&arguments.run.join(RunFolder::STATISTICS), from, until)?;
-    let flows = series.flows(kept.model(), arguments.still);
-    let powers = series.powers();
-    let spectra = spectra(&arguments.run.join(RunFolder::COLLISIONS))?;
+    let whole = series.between(from, until, arguments.still);
     if arguments.json {
         let row = |values: &Vec<f64>| -> Value {
             let cells = columns.iter().zip(values);
-            let cells = cells.map(|(name, value)| ((*name).to_owned(), number(*value)));
+            let cells = cells.map(|(name, value)| (name.clone(), number(*value)));
             Value::Object(cells.collect::<Map<String, Value>>())
         };
         return terminal::print_json(&json!({
             "moments": rows.iter().map(row).collect::<Vec<_>>(),
-            "flows": flows.iter().map(Flow::json).collect::<Vec<_>>(),
-            "walls": powers.iter().map(Power::json).collect::<Vec<_>>(),
-            "collisions": spectra,
+            "flows": whole.flows,
+            "walls": whole.walls,
+            "collisions": whole.collisions,
+            "residence": whole.residence,
+            "windows": periods,
             "fields": written.map(|file| file.display().to_string()),
         }));
     }
     print_rows(&columns, &rows)?;
-    for flow in &flows {
-        terminal::print(flow.line())?;
-    }
-    for power in &powers {
-        terminal::print(power.line())?;
-    }
-    if let Some(spectra) = &spectra {
-        terminal::print(collisions(spectra))?;
+    let lines = whole.flows.iter().map(flow);
+    let left = whole.residence.iter().flatten();
+    let lines = lines.chain(left.filter(|own| own.bodies > 0).map(residence));
+    let lines = lines.chain(whole.walls.iter().map(power));
+    for line in lines.chain(collisions(&whole)) {
+        terminal::print(line)?;
     }
     if let Some(file) = written {
         terminal::print(format_args!(
@@ -262,78 +268,57 @@ pub fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// Averages of rows, which begin with their time (s), over windows of a time (s) one after the other.
-fn averages(rows: &[Vec<f64>], window: f64) -> Vec<Vec<f64>> {
-    let start = rows.first().map_or(0.0, |row| row[0]);
-    // Times are whole numbers of steps, so one at the start of a window may be off by rounding.
-    let place = |row: &Vec<f64>| ((row[0] - start) / window + 1e-6).floor();
-    let windows = rows.chunk_by(|a, b| place(a) == place(b));
-    let mean = |rows: &[Vec<f64>], column: usize| {
-        let known = rows.iter().map(|row| row[column]);
-        let known: Vec<f64> = known.filter(|number| !number.is_nan()).collect();
-        // Without any, 0 over 0 is no number again.
-        known.iter().sum::<f64>() / known.len() as f64
-    };
-    let average = |rows: &[Vec<f64>]| {
-        (0..rows[0].len())
-            .map(|column| mean(rows, column))
-            .collect()
-    };
-    windows.map(average).collect()
-}
-
-/// A class of collisions in a run's file of spectra.
-#[derive(Deserialize, Serialize)]
-struct Class {
-    #[serde(skip_serializing)]
-    quantity: String,
-    from: f64,
-    to: f64,
-    collisions: u64,
-    #[serde(rename = "dissipated_J")]
-    dissipated: f64,
-}
-
-/// Spectra of collisions by quantity, if the run has a file of them.
-fn spectra(file: &Path) -> Outcome<Option<BTreeMap<String, Vec<Class>>>> {
-    if !file.exists() {
-        return Ok(None);
-    }
-    let wrong = |error: csv::Error| {
-        Failure::Usage(format!(
-            "{}: {error}; expected the spectra of collisions that a run writes",
-            file.display()
-        ))
-    };
-    let mut spectra: BTreeMap<String, Vec<Class>> = BTreeMap::new();
-    for class in csv::Reader::from_path(file).map_err(wrong)?.deserialize() {
-        let class: Class = class.map_err(wrong)?;
-        spectra
-            .entry(class.quantity.clone())
-            .or_default()
-            .push(class);
-    }
-    Ok(Some(spectra))
-}
-
-/// The line that sums up spectra of collisions: their number, their energy, and the speeds at which most of it was lost.
-fn collisions(spectra: &BTreeMap<String, Vec<Class>>) -> String {
-    let speeds = spectra
-        .get("impact_speed_m_per_s")
-        .map_or(&[][..], Vec::as_slice);
-    let count: u64 = speeds.iter().map(|class| class.collisions).sum();
-    let energy: f64 = speeds.iter().map(|class| class.dissipated).sum();
-    let most = speeds
-        .iter()
-        .max_by(|a, b| a.dissipated.total_cmp(&b.dissipated));
-    let most = most.filter(|class| class.dissipated > 0.0).map(|class| {
-        let [from, to] = [class.from, class.to].map(Rounded);
-        format!(", most of it at {from} to {to} m/s")
-    });
-    format!(
+/// The line that sums up collisions: their number, their energy, and the speeds at which most of it was lost.
+fn collisions(period: &Period) -> Option<String> {
+    let (count, energy) = period.collided()?;
+    let most = period
+        .hardest()
+        .filter(|class| class.dissipated > 0.0)
+        .map(|class| {
+            let [from, to] = [class.from, class.to].map(Rounded);
+            format!(", most of it at {from} to {to} m/s")
+        });
+    Some(format!(
         "collisions: {count}, which dissipated {} J{}",
         Rounded(energy),
         most.unwrap_or_default()
+    ))
+}
+
+/// The line of a flow.
+fn flow(flow: &Flow) -> String {
+    let mut line = format!("{}: {} kg passed", flow.name, Rounded(flow.mass_kg));
+    if !flow.rate_kg_per_s.is_nan() {
+        line += &format!(
+            ", {} kg/s (standard error {})",
+            Rounded(flow.rate_kg_per_s),
+            Rounded(flow.error_kg_per_s)
+        );
+    }
+    for (start, end) in &flow.without_flow_s {
+        line += &format!("; no flow from {} to {} s", Rounded(*start), Rounded(*end));
+    }
+    line
+}
+
+/// The line of a wall that does work.
+fn power(power: &Power) -> String {
+    let [x, y, z] = power.torque.map(Rounded);
+    format!(
+        "{}: {} J of work, {} W on average; mean torque on it {x}, {y}, {z} N m",
+        power.name,
+        Rounded(power.work),
+        Rounded(power.power)
+    )
+}
+
+/// The line of the residence times at an outlet.
+fn residence(own: &Residence) -> String {
+    format!(
+        "{}: {} bodies stayed for {} s on average",
+        own.outlet,
+        own.bodies,
+        Rounded(own.mean_s)
     )
 }
 
@@ -418,14 +403,12 @@ fn cell(value: f64) -> String {
 }
 
 /// Prints a table with a row for each state, without the columns of which nothing is known.
-fn print_rows(columns: &[&str], rows: &[Vec<f64>]) -> Outcome {
+fn print_rows(columns: &[String], rows: &[Vec<f64>]) -> Outcome {
     let known: Vec<usize> = (0..columns.len())
         .filter(|column| rows.iter().any(|row| !row[*column].is_nan()))
         .collect();
     let pick = |cells: Vec<String>| known.iter().map(|column| cells[*column].clone()).collect();
-    let mut lines: Vec<Vec<String>> = vec![pick(
-        columns.iter().map(|name| (*name).to_owned()).collect(),
-    )];
+    let mut lines: Vec<Vec<String>> = vec![pick(columns.to_vec())];
     lines.extend(
         rows.iter()
             .map(|row| pick(row.iter().map(|value| cell(*value)).collect())),
@@ -433,7 +416,7 @@ fn print_rows(columns: &[&str], rows: &[Vec<f64>]) -> Outcome {
     terminal::print(table(&lines))
 }
 
-fn write_rows(file: &Path, columns: &[&str], rows: &[Vec<f64>]) -> Outcome {
+fn write_rows(file: &Path, columns: &[String], rows: &[Vec<f64>]) -> Outcome {
     let mut text = columns.join(",") + "\n";
     for row in rows {
         let cells = row.iter().map(|value| match value.is_nan() {
@@ -475,167 +458,4 @@ fn write_fields(file: &Path, fields: &Fields, steps: u64, time: f64) -> Outcome 
     }
     .and_then(|()| writer.flush())
     .map_err(unwritten)
-}
-
-/// The rows of `statistics.csv` of some time.
-struct Series {
-    names: Vec<String>,
-    times: Vec<f64>,
-    rows: Vec<Vec<f64>>,
-}
-
-impl Series {
-    fn read(file: &Path, from: f64, until: f64) -> Outcome<Series> {
-        let wrong = |error: csv::Error| Failure::Run(format!("{}: {error}", file.display()));
-        let mut reader = csv::Reader::from_path(file).map_err(wrong)?;
-        let names: Vec<String> = reader
-            .headers()
-            .map_err(wrong)?
-            .iter()
-            .map(str::to_owned)
-            .collect();
-        let Some(time) = names.iter().position(|name| name == "time_s") else {
-            return Err(Failure::Run(format!(
-                "{}: found no column time_s, expected the statistics of a run",
-                file.display()
-            )));
-        };
-        let (mut times, mut rows) = (Vec::new(), Vec::new());
-        for record in reader.records() {
-            let record = record.map_err(wrong)?;
-            let row: Vec<f64> = record
-                .iter()
-                .map(|cell| cell.parse().unwrap_or(f64::NAN))
-                .collect();
-            if row.len() == names.len() && (from..=until).contains(&row[time]) {
-                times.push(row[time]);
-                rows.push(row);
-            }
-        }
-        Ok(Series { names, times, rows })
-    }
-
-    fn column(&self, name: &str) -> Option<Vec<f64>> {
-        let index = self.names.iter().position(|own| own == name)?;
-        Some(self.rows.iter().map(|row| row[index]).collect())
-    }
-
-    /// Flow through each outlet and face of a model.
-    fn flows(&self, model: &Model, still: f64) -> Vec<Flow> {
-        // What inlets bring is what the scene says; an outlet has no more columns than they.
-        let inlets = model.flow.inlets.len();
-        let counted = self.names.windows(2).filter_map(|pair| {
-            let name = pair[1].strip_suffix("_mass_kg")?;
-            let bodies = pair[0].strip_suffix("_bodies")?;
-            (name == bodies).then_some(name)
-        });
-        let total = inlets + model.flow.outlets.len();
-        let outlets: Vec<&str> = counted.clone().take(total).skip(inlets).collect();
-        let faces = counted.filter(|name| name.ends_with("_forward"));
-        let names = outlets.iter().copied().chain(faces);
-        names
-            .filter_map(|name| {
-                let amounts = self.column(&format!("{name}_mass_kg"))?;
-                Some(Flow {
-                    name: name.to_owned(),
-                    mass: amounts.last()? - amounts.first()?,
-                    rate: Rate::new(&self.times, &amounts),
-                    arches: arches(&self.times, &amounts, still),
-                })
-            })
-            .collect()
-    }
-
-    /// Mean powers of the walls that do work.
-    fn powers(&self) -> Vec<Power> {
-        let walls = self.names.windows(2).filter_map(|pair| {
-            let name = pair[1].strip_suffix("_work_J")?;
-            (pair[0].strip_suffix("_power_W") == Some(name)).then_some(name)
-        });
-        walls
-            .filter_map(|name| {
-                let work = self.column(&format!("{name}_work_J"))?;
-                let mean = |axis: &str| -> Option<f64> {
-                    let torque = self.column(&format!("{name}_torque_{axis}_Nm"))?;
-                    Some(torque.iter().sum::<f64>() / torque.len() as f64)
-                };
-                let time = self.times.last()? - self.times.first()?;
-                let done = work.last()? - work.first()?;
-                Some(Power {
-                    name: name.to_owned(),
-                    work: done,
-                    power: done / time,
-                    torque: [mean("x")?, mean("y")?, mean("z")?],
-                })
-            })
-            .collect()
-    }
-}
-
-/// A mass flow over time.
-struct Flow {
-    name: String,
-    /// kg.
-    mass: f64,
-    rate: Option<Rate>,
-    arches: Vec<(f64, f64)>,
-}
-
-impl Flow {
-    fn line(&self) -> String {
-        let mut line = format!("{}: {} kg passed", self.name, Rounded(self.mass));
-        if let Some(rate) = &self.rate {
-            line += &format!(
-                ", {} kg/s (standard error {})",
-                Rounded(rate.rate),
-                Rounded(rate.error)
-            );
-        }
-        for (start, end) in &self.arches {
-            line += &format!("; no flow from {} to {} s", Rounded(*start), Rounded(*end));
-        }
-        line
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "mass_kg": number(self.mass),
-            "rate_kg_per_s": self.rate.map_or(Value::Null, |rate| number(rate.rate)),
-            "error_kg_per_s": self.rate.map_or(Value::Null, |rate| number(rate.error)),
-            "without_flow_s": self.arches.iter().map(|(start, end)| json!([start, end])).collect::<Vec<_>>(),
-        })
-    }
-}
-
-/// Power of a wall over time.
-struct Power {
-    name: String,
-    /// J.
-    work: f64,
-    /// Mean, W.
-    power: f64,
-    /// Mean torque on it, N m.
-    torque: [f64; 3],
-}
-
-impl Power {
-    fn line(&self) -> String {
-        let [x, y, z] = self.torque.map(Rounded);
-        format!(
-            "{}: {} J of work, {} W on average; mean torque on it {x}, {y}, {z} N m",
-            self.name,
-            Rounded(self.work),
-            Rounded(self.power)
-        )
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "work_J": number(self.work),
-            "power_W": number(self.power),
-            "torque_Nm": self.torque.map(number),
-        })
-    }
 }

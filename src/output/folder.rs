@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::aside::{name, part, write_aside};
 use super::broken::{self, Broken};
 use super::checkpoint::write_checkpoint;
+use super::measures::Counts;
 use super::record::{Part, Record, Status};
 use super::statistics::{Statistics, rows_until};
 use super::table::Table;
@@ -21,7 +22,6 @@ use super::walls::walls;
 use super::{RunSummary, vtk, write_npz};
 use crate::model::Model;
 use crate::model::error::{Error, Result};
-use crate::model::flow::{Class, CollisionClass, Collisions};
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
 use crate::simulation::analysis::fields::Fields;
@@ -329,6 +329,9 @@ impl RunFolder {
             let columns = format!("step,{}\n", measures.plan.columns().join(","));
             fs::write(part.join(Self::MEASURES), columns).map_err(wrong)?;
             fs::create_dir(part.join(Self::FIELDS)).map_err(wrong)?;
+            for counts in Counts::of(&scene.model.flow) {
+                fs::write(part.join(counts.file), counts.header()).map_err(wrong)?;
+            }
         }
         if !scene.model.bonds.is_empty() {
             let columns = broken::COLUMNS.join(",") + "\n";
@@ -377,6 +380,9 @@ impl RunFolder {
         let plan = Plan::new(&scene.file, &scene.model);
         if plan.measures.is_some() {
             keep_rows(&path.join(Self::MEASURES), simulation.steps())?;
+            for counts in Counts::of(&scene.model.flow) {
+                keep_rows(&path.join(counts.file), simulation.steps())?;
+            }
         }
         if !scene.model.bonds.is_empty() {
             keep_rows(&path.join(Self::BROKEN_BONDS), simulation.steps())?;
@@ -712,43 +718,6 @@ fn remove_unnamed(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The distribution of residence times up to now: a row for each class of each outlet.
-fn residence(snapshot: &Snapshot) -> String {
-    let mut text = "outlet,from_s,to_s,bodies,part_below,density_per_s\n".to_owned();
-    let outlets = snapshot.model.flow.outlets.iter();
-    for (outlet, own) in outlets.zip(&snapshot.state.traffic.residence) {
-        let name = outlet.name.replace('"', "\"\"");
-        for class in own.classes() {
-            let Class {
-                from,
-                to,
-                bodies,
-                below,
-                density,
-            } = class;
-            text += &format!("\"{name}\",{from},{to},{bodies},{below},{density}\n");
-        }
-    }
-    text
-}
-
-/// The spectra of collisions up to now: a row for each class of impact speeds, then for each of dissipated energies.
-fn collisions(snapshot: &Snapshot) -> String {
-    let mut text = "quantity,from,to,collisions,dissipated_J\n".to_owned();
-    let own = &snapshot.state.traffic.collisions;
-    for (quantity, classes) in [
-        ("impact_speed_m_per_s", &own.speeds),
-        ("dissipated_energy_J", &own.energies),
-    ] {
-        for class in Collisions::classes(classes) {
-            let CollisionClass { from, to, amount } = class;
-            let (count, energy) = (amount.count, amount.energy);
-            text += &format!("{quantity},{from},{to},{count},{energy}\n");
-        }
-    }
-    text
-}
-
 /// Takes back the rows of a file of statistics after a step; returns how many lines are left.
 fn keep_rows(file: &Path, step: u64) -> Result<usize> {
     let wrong = |error: std::io::Error| Error::unwritten(file, &error);
@@ -802,6 +771,7 @@ struct Files {
     adapter: String,
     statistics: File,
     measures: Option<File>,
+    counts: Vec<(&'static Counts, File)>,
     broken: Option<Broken>,
     /// The last step that was measured.
     measured: Option<u64>,
@@ -811,18 +781,20 @@ struct Files {
 
 impl Files {
     fn open(path: &Path, plan: &Plan, simulation: &Simulation) -> Result<Files> {
-        let file = path.join(RunFolder::STATISTICS);
-        let statistics = OpenOptions::new().append(true).open(&file);
-        let statistics = statistics.map_err(|error| Error::unwritten(&file, &error))?;
-        let file = path.join(RunFolder::MEASURES);
-        let (measures, measured) = match &plan.measures {
-            Some(_) => (
-                OpenOptions::new().append(true).open(&file).map(Some),
-                last_step(&file),
-            ),
-            None => (Ok(None), None),
+        let append = |name: &str| {
+            let file = path.join(name);
+            let opened = OpenOptions::new().append(true).open(&file);
+            opened.map_err(|error| Error::unwritten(&file, &error))
         };
-        let measures = measures.map_err(|error| Error::unwritten(&file, &error))?;
+        let statistics = append(RunFolder::STATISTICS)?;
+        let (mut measures, mut measured, mut counts) = (None, None, Vec::new());
+        if plan.measures.is_some() {
+            measures = Some(append(RunFolder::MEASURES)?);
+            measured = last_step(&path.join(RunFolder::MEASURES));
+            for own in Counts::of(&simulation.model().flow) {
+                counts.push((own, append(own.file)?));
+            }
+        }
         let has_bonds = !simulation.model().bonds.is_empty();
         let broken = has_bonds.then(|| Broken::open(&path.join(RunFolder::BROKEN_BONDS)));
         let mut files = Files {
@@ -833,6 +805,7 @@ impl Files {
             adapter: simulation.adapter(),
             statistics,
             measures,
+            counts,
             broken: broken.transpose()?,
             measured,
             drawn: HashMap::new(),
@@ -927,17 +900,10 @@ impl Files {
         let path = self.path.join(RunFolder::MEASURES);
         file.write_all((row + "\n").as_bytes())
             .map_err(|error| Error::unwritten(&path, &error))?;
-        if snapshot.model.flow.residence {
-            let text = residence(snapshot);
-            let path = self.path.join(RunFolder::RESIDENCE);
-            write_aside(&path, false, |writer| writer.write_all(text.as_bytes()))
-                .map_err(|error| Error::unwritten(&path, &error))?;
-        }
-        if snapshot.model.flow.collisions {
-            let text = collisions(snapshot);
-            let path = self.path.join(RunFolder::COLLISIONS);
-            write_aside(&path, false, |writer| writer.write_all(text.as_bytes()))
-                .map_err(|error| Error::unwritten(&path, &error))?;
+        for (counts, file) in &mut self.counts {
+            let rows = counts.rows(snapshot);
+            file.write_all(rows.as_bytes())
+                .map_err(|error| Error::unwritten(&self.path.join(counts.file), &error))?;
         }
         let Some((fields, every)) = &mut measures.fields else {
             return Ok(());

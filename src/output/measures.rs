@@ -1,9 +1,95 @@
-//! Files of measures: fields as tables, and as VTK image data.
+//! Files of measures: fields as tables, and tables of what a run counts.
 
 use std::io::{self, Write};
 
+use super::RunFolder;
 use super::table::{Column, Table, Values};
+use crate::model::flow::{Class, CollisionClass, Collisions, Flow};
 use crate::simulation::analysis::fields::{Field, Fields};
+use crate::simulation::snapshot::Snapshot;
+
+/// Name of the spectrum of collisions by their impact speed.
+pub(super) const SPEEDS: &str = "impact_speed_m_per_s";
+/// Name of the spectrum of collisions by the energy that each dissipated.
+pub(super) const ENERGIES: &str = "dissipated_energy_J";
+
+/// A table of what a run counts. Each measurement adds rows of all that has happened up to then.
+pub(super) struct Counts {
+    /// Name of the file.
+    pub file: &'static str,
+    columns: &'static str,
+    wanted: fn(&Flow) -> bool,
+    rows: fn(&Snapshot) -> Vec<String>,
+}
+
+impl Counts {
+    const ALL: [Counts; 2] = [
+        Counts {
+            file: RunFolder::RESIDENCE,
+            columns: "outlet,from_s,to_s,bodies,part_below,density_per_s,mean_s",
+            wanted: |flow| flow.residence,
+            rows: residence,
+        },
+        Counts {
+            file: RunFolder::COLLISIONS,
+            columns: "quantity,from,to,collisions,dissipated_J",
+            wanted: |flow| flow.collisions,
+            rows: collisions,
+        },
+    ];
+
+    /// The tables that a scene with this flow asks for.
+    pub fn of(flow: &Flow) -> impl Iterator<Item = &'static Counts> {
+        Counts::ALL.iter().filter(|own| (own.wanted)(flow))
+    }
+
+    /// The first line of the file.
+    pub fn header(&self) -> String {
+        format!("step,time_s,{}\n", self.columns)
+    }
+
+    /// The rows of a measurement.
+    pub fn rows(&self, snapshot: &Snapshot) -> String {
+        let rows = (self.rows)(snapshot).into_iter();
+        rows.map(|row| format!("{},{},{row}\n", snapshot.steps, snapshot.time()))
+            .collect()
+    }
+}
+
+/// A row for each class of residence times of each outlet.
+fn residence(snapshot: &Snapshot) -> Vec<String> {
+    let outlets = snapshot.model.flow.outlets.iter();
+    let outlets = outlets.zip(&snapshot.state.traffic.residence);
+    let rows = outlets.flat_map(|(outlet, own)| {
+        let name = outlet.name.replace('"', "\"\"");
+        own.classes().map(move |class| {
+            let Class {
+                from,
+                to,
+                bodies,
+                below,
+                density,
+            } = class;
+            let mean = own.mean();
+            format!("\"{name}\",{from},{to},{bodies},{below},{density},{mean}")
+        })
+    });
+    rows.collect()
+}
+
+/// A row for each class of impact speeds, then for each of dissipated energies.
+fn collisions(snapshot: &Snapshot) -> Vec<String> {
+    let own = &snapshot.state.traffic.collisions;
+    let spectra = [(SPEEDS, &own.speeds), (ENERGIES, &own.energies)];
+    let rows = spectra.into_iter().flat_map(|(quantity, classes)| {
+        Collisions::classes(classes).map(move |class| {
+            let CollisionClass { from, to, amount } = class;
+            let (count, energy) = (amount.count, amount.energy);
+            format!("{quantity},{from},{to},{count},{energy}")
+        })
+    });
+    rows.collect()
+}
 
 /// Names of the components of the kinetic stress, in the order of [`COMPONENTS`](crate::simulation::analysis::fields::COMPONENTS).
 const KINETIC: [&str; 9] = [

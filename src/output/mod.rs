@@ -11,6 +11,8 @@ mod measures;
 mod meshes;
 mod npz;
 mod record;
+#[doc(hidden)]
+pub mod series;
 mod state;
 mod statistics;
 mod summary;

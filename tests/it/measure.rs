@@ -232,9 +232,15 @@ fn a_run_measures_while_it_goes_on_and_goes_on_with_it() {
         "every": { "steps": 50 },
         "slope": { "along": [1, 0, 0] },
         "mixing": { "shape": "ball" },
+        "collisions": true,
         "fields": { "cells": [1, 20, 1], "width": 0.1, "every": { "steps": 200 },
                     "region": { "min": [-0.5, -0.5, -0.5], "max": [0.5, 1.5, 0.5] } },
     });
+    // Two more balls hit the floor before and after the checkpoint.
+    for (x, y) in [(0.7, 0.1), (0.9, 0.3)] {
+        let ball = json!({ "shape": "ball", "position": [x, y, 0], "velocity": [0, -2, 0] });
+        scene["bodies"].as_array_mut().unwrap().push(ball);
+    }
     let folder = with_scene(&scene);
     let path = folder.path();
     let options = ["--backend", "cpu", "--vtk", "none", "--states", "none"];
@@ -249,8 +255,14 @@ fn a_run_measures_while_it_goes_on_and_goes_on_with_it() {
     .concat());
     run(&[&["scene.json", "--out", "parts"][..], &options].concat());
     run(&["--resume", "parts", "--duration", "0.2"]);
-    let of = |run: &str| fs::read_to_string(path.join(run).join("measures.csv")).unwrap();
-    assert_eq!(of("whole"), of("parts"));
+    for file in ["measures.csv", "collisions.csv"] {
+        let of = |run: &str| fs::read_to_string(path.join(run).join(file)).unwrap();
+        assert_eq!(of("whole"), of("parts"));
+    }
+    let collisions = fs::read_to_string(path.join("whole/collisions.csv")).unwrap();
+    for step in ["\n500,", "\n1000,"] {
+        assert!(collisions.contains(step), "{collisions}");
+    }
     let (names, lines) = rows(&path.join("whole/measures.csv"));
     assert_eq!(lines.len(), 21);
     assert_eq!(names[0], "step");
@@ -485,7 +497,7 @@ fn walls_of_a_group_are_summed_up() {
         rows(&folder.path().join("table.csv"))
     };
     let (names, states) = table(&[]);
-    let (_, averages) = table(&["--window", "40ms"]);
+    let (all, averages) = table(&["--window", "40ms"]);
     assert_eq!((states.len(), averages.len()), (6, 3));
     let speed = names.iter().position(|name| name == "mean_speed_m_per_s");
     for (pair, average) in states.chunks(2).zip(&averages) {
@@ -493,6 +505,25 @@ fn walls_of_a_group_are_summed_up() {
             let mean = 0.5 * (pair[0][column] + pair[1][column]);
             assert!((average[column] - mean).abs() < 1e-9, "{average:?}");
         }
+    }
+    // Of the time up to the next window.
+    let (written, statistics) = rows(&folder.path().join("run/statistics.csv"));
+    let place = |names: &[String], name: &str| names.iter().position(|own| own == name).unwrap();
+    for (k, average) in averages[..2].iter().enumerate() {
+        let inside = |row: &&Vec<f64>| {
+            let windows = (row[place(&written, "time_s")] - 0.04 * k as f64) / 0.04;
+            (-1e-9..1.0 + 1e-9).contains(&windows)
+        };
+        let inside: Vec<&Vec<f64>> = statistics.iter().filter(inside).collect();
+        let work = |row: &[f64]| row[place(&written, "tray_work_J")];
+        let done = work(inside.last().unwrap()) - work(inside[0]);
+        let power = average[place(&all, "tray_power_W")];
+        assert!((power - done / 0.04).abs() < 1e-6 * power.abs(), "{power}");
+        let torques = inside
+            .iter()
+            .map(|row| row[place(&written, "tray_torque_z_Nm")]);
+        let torque = torques.sum::<f64>() / inside.len() as f64;
+        assert!((average[place(&all, "tray_torque_z_Nm")] - torque).abs() < 1e-12);
     }
     for (groups, expected) in [
         (
@@ -539,10 +570,16 @@ fn a_run_writes_spectra_of_collisions() {
     let text = fs::read_to_string(folder.path().join("run/collisions.csv")).unwrap();
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(
-        lines[0],
-        ["quantity", "from", "to", "collisions", "dissipated_J"]
+        lines[0].join(","),
+        "step,time_s,quantity,from,to,collisions,dissipated_J"
     );
-    assert_eq!(lines.len(), 3, "{text}");
+    // The balls touch after 1.7 ms, so the hundred measurements before and after tell when.
+    assert!(lines[1][1].parse::<f64>().unwrap() > 1.7e-3, "{text}");
+    let lines: Vec<&[&str]> = lines.iter().map(|line| &line[2..]).collect();
+    assert!(
+        lines[1..].chunks(2).all(|pair| pair == &lines[1..3]),
+        "{text}"
+    );
     let mass = 2500.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-6;
     let lost = 0.5 * 0.5 * mass * 9.0 * 0.75;
     for (line, quantity, value) in [
@@ -572,6 +609,31 @@ fn a_run_writes_spectra_of_collisions() {
     let class = &measured["collisions"]["dissipated_energy_J"][0];
     assert_eq!(class["collisions"], 1);
     assert!(class["from"].as_f64().unwrap() <= lost && lost < class["to"].as_f64().unwrap());
+
+    // In one window of 5 ms alone.
+    let ran = rockfall(
+        folder.path(),
+        &["measure", "run", "--json", "--window", "5ms"],
+    );
+    let measured: Value = serde_json::from_str(&ran.out).unwrap();
+    let windows = measured["windows"].as_array().unwrap();
+    for quantity in ["impact_speed_m_per_s", "dissipated_energy_J"] {
+        let classes = |window: &Value| window["collisions"][quantity].as_array().unwrap().len();
+        let found: Vec<usize> = windows.iter().map(classes).collect();
+        assert_eq!(found, [1, 0, 0, 0, 0], "{}", ran.out);
+    }
+    let moments = measured["moments"].as_array().unwrap();
+    let counts: Vec<f64> = moments
+        .iter()
+        .map(|row| row["collisions"].as_f64().unwrap())
+        .collect();
+    assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 0.0]);
+    let ran = rockfall(folder.path(), &["measure", "run", "--from", "10ms"]);
+    assert!(
+        ran.out.contains("collisions: 0, which dissipated 0 J"),
+        "{}",
+        ran.out
+    );
 }
 
 /// Balls that fall from an inlet to an outlet, which the file of residence times tells; and what wears, which VTK files have.
@@ -587,7 +649,7 @@ fn a_run_writes_residence_times_and_wear() {
         json!([ { "name": "hole", "inside": { "min": [-9, -9, -9], "max": [9, 0, 9] } } ]);
     scene["walls"] = json!([ { "name": "chute", "mesh": { "file": "chute.obj" }, "material": "stone", "wear": { "finnie": 1e-9 } } ]);
     scene["measure"] = json!({ "residence": true });
-    scene["output"] = json!({ "every": { "seconds": 1.2 }, "vtk": ["walls"] });
+    scene["output"] = json!({ "every": { "seconds": 0.4 }, "vtk": ["walls"] });
     let folder = with_scene(&scene);
     fs::write(
         folder.path().join("chute.obj"),
@@ -604,12 +666,35 @@ fn a_run_writes_residence_times_and_wear() {
     let mut lines = text.lines();
     assert_eq!(
         lines.next(),
-        Some("outlet,from_s,to_s,bodies,part_below,density_per_s")
+        Some("step,time_s,outlet,from_s,to_s,bodies,part_below,density_per_s,mean_s")
     );
     let all: Vec<&str> = lines.collect();
-    assert!(all[0].starts_with("\"hole\","), "{text}");
-    let last = all.last().unwrap();
-    assert!(last.contains(",4,1,") || last.contains(",1,"), "{text}");
+    assert!(all[0].contains(",\"hole\","), "{text}");
+    let last: Vec<&str> = all.last().unwrap().split(',').collect();
+    assert_eq!(last[6], "1", "{text}");
+    // Each ball falls 4.9 m, for 1 s.
+    let measured = rockfall(
+        folder.path(),
+        &["measure", "run", "--json", "--window", "0.8s"],
+    );
+    let measured: Value = serde_json::from_str(&measured.out).unwrap();
+    let stayed = |period: &Value| {
+        let hole = &period["residence"][0];
+        (hole["bodies"].as_u64().unwrap(), hole["mean_s"].as_f64())
+    };
+    let windows = measured["windows"].as_array().unwrap();
+    let found: Vec<(u64, Option<f64>)> = windows.iter().map(stayed).collect();
+    let (bodies, mean) = stayed(&measured);
+    assert!(
+        bodies == 4 && (mean.unwrap() - 1.0).abs() < 0.01,
+        "{measured}"
+    );
+    assert_eq!(found, [(0, None), (bodies, mean)]);
+    let column = |k: usize, name: &str| measured["moments"][k][name].as_f64();
+    assert_eq!(column(0, "hole_residence_s"), None);
+    assert_eq!(column(1, "hole_residence_s"), mean);
+    assert_eq!(column(0, "hole_kg_per_s"), Some(0.0));
+    assert!(column(1, "hole_kg_per_s").unwrap() > 1.0);
     let vtk = fs::read_dir(folder.path().join("run/vtk"))
         .unwrap()
         .flatten()

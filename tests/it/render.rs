@@ -1261,6 +1261,51 @@ fn colours_of_loads_are_up_to_date_once_they_are_asked_for() {
     assert_eq!(found, picture(&simulation, &look));
 }
 
+/// Three balls in a row; the bond of the last one breaks, so of their bonds none, half and all are broken.
+#[test]
+fn bodies_are_coloured_by_the_part_of_their_bonds_that_is_broken() {
+    let chain = r#"{ "version": 1, "gravity": [0, 0, 0],
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-5 },
+        "materials": { "rock": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+                       "chalk": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "rock": { "sphere": { "radius": 0.1 }, "material": "rock" },
+                    "chalk": { "sphere": { "radius": 0.1 }, "material": "chalk" } },
+        "bodies": [ { "shape": "rock", "position": [-0.201, 0, 0] },
+                    { "shape": "rock", "position": [0, 0, 0] },
+                    { "shape": "chalk", "position": [0.201, 0, 0], "velocity": [1, 0, 0] } ],
+        "bonds": [ { "between": ["rock", "rock"], "gap": 0.01, "young_modulus": 1e7 },
+                   { "between": ["rock", "chalk"], "gap": 0.01, "young_modulus": 1e7, "tensile_strength": 1 } ] }"#;
+    let look = Look {
+        colour_by: ColourBy::Damage,
+        ..Look::default()
+    };
+    // Viridis: purple, teal and yellow.
+    let colours = [[68, 1, 84], [33, 145, 140], [253, 231, 37]];
+    let linear = |colour: [u8; 3]| {
+        let part = |channel: u8| (f32::from(channel) / 255.0).powf(2.2);
+        Vec3::from(colour.map(part)).normalize()
+    };
+    for mut simulation in [on_cpu(chain), on_gpu(chain)] {
+        simulation.step(20).unwrap();
+        assert_eq!(simulation.state().unwrap().count_bonds(), [2, 1]);
+        let mut renderer = renderer(&simulation);
+        renderer.survey(&look).unwrap();
+        assert_eq!(renderer.most(), 1.0);
+        let camera = Camera::at(DVec3::new(0.0, 0.0, 1.0), DVec3::ZERO);
+        let shown = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+        let nearest = |x: f64| {
+            // The side of a ball that is seen is 0.9 m away.
+            let right = x / (0.9 * camera.slope()) * f64::from(SIZE[1] / 2);
+            let column = f64::from(SIZE[0] / 2) + right;
+            let [r, g, b, _] = shown.get_pixel(column as u32, SIZE[1] / 2).0;
+            let own = linear([r, g, b]);
+            let closeness = |k: &usize| own.dot(linear(colours[*k]));
+            (0..3).max_by(|a, b| closeness(a).total_cmp(&closeness(b)))
+        };
+        assert_eq!([-0.2, 0.0, 0.2].map(nearest), [Some(0), Some(1), Some(2)]);
+    }
+}
+
 fn changed(a: &RgbaImage, b: &RgbaImage) -> Vec<[f64; 2]> {
     let pixels = a.enumerate_pixels().zip(b.pixels());
     let differs = |a: [u8; 4], b: [u8; 4]| (0..3).any(|k| a[k].abs_diff(b[k]) > 8);

@@ -67,30 +67,27 @@ pub fn arches(times: &[f64], amounts: &[f64], still: f64) -> Vec<(f64, f64)> {
     found
 }
 
-/// Means of `numbers` at `times` (s) over windows of a `length` (s), each with the time of its middle, s.
+/// Means of the rows of a table over windows of a `length` (s), with the start and the end of each window, s.
 ///
-/// `times` must not decrease. The first window starts at the first time, and windows without a value are left out.
-pub fn windows(times: &[f64], numbers: &[f64], length: f64) -> Vec<(f64, f64)> {
-    let Some(start) = times.first() else {
-        return Vec::new();
+/// Rows begin with their time, which must not decrease. The first window starts at the first row, and windows without rows are left out.
+/// A number that is NaN does not count; the mean of none is NaN.
+pub fn windows(rows: &[Vec<f64>], length: f64) -> Vec<([f64; 2], Vec<f64>)> {
+    let start = rows.first().map_or(0.0, |row| row[0]);
+    // Times are whole numbers of steps, so one at the start of a window may be off by rounding.
+    let place = |row: &Vec<f64>| ((row[0] - start) / length + 1e-6).floor();
+    let mean = |rows: &[Vec<f64>], column: usize| {
+        let known = rows.iter().map(|row| row[column]);
+        let known: Vec<f64> = known.filter(|number| !number.is_nan()).collect();
+        // Without any, 0 over 0 is no number again.
+        known.iter().sum::<f64>() / known.len() as f64
     };
-    let mut means: Vec<(f64, f64)> = Vec::new();
-    let mut window = (0.0, 0.0, 0.0);
-    let mut close = |(index, sum, count): (f64, f64, f64)| {
-        if count > 0.0 {
-            means.push((start + (index + 0.5) * length, sum / count));
-        }
-    };
-    for (time, number) in times.iter().zip(numbers) {
-        let index = ((time - start) / length).floor();
-        if index != window.0 {
-            close(window);
-            window = (index, 0.0, 0.0);
-        }
-        window = (index, window.1 + number, window.2 + 1.0);
-    }
-    close(window);
-    means
+    let windows = rows.chunk_by(|a, b| place(a) == place(b));
+    let windows = windows.map(|rows| {
+        let first = start + place(&rows[0]) * length;
+        let means = (0..rows[0].len()).map(|column| mean(rows, column));
+        ([first, first + length], means.collect())
+    });
+    windows.collect()
 }
 
 #[cfg(test)]
@@ -131,12 +128,18 @@ mod tests {
 
     #[test]
     fn windows_have_the_means() {
-        let times = [0.0, 0.5, 1.0, 1.5, 4.2];
-        let numbers = [1.0, 3.0, 5.0, 7.0, 9.0];
-        assert_eq!(
-            windows(&times, &numbers, 1.0),
-            [(0.5, 2.0), (1.5, 6.0), (4.5, 9.0)]
-        );
-        assert_eq!(windows(&[], &[], 1.0), []);
+        let rows = [
+            vec![0.5, 1.0, f64::NAN],
+            vec![1.0, 3.0, 2.0],
+            vec![1.5, 5.0, f64::NAN],
+            vec![4.7, 9.0, 4.0],
+        ];
+        let found = windows(&rows, 1.0);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0], ([0.5, 1.5], vec![0.75, 2.0, 2.0]));
+        assert_eq!(found[1].1[..2], [1.5, 5.0]);
+        assert!(found[1].1[2].is_nan());
+        assert_eq!(found[2], ([4.5, 5.5], vec![4.7, 9.0, 4.0]));
+        assert_eq!(windows(&[], 1.0), []);
     }
 }
