@@ -8,7 +8,7 @@ use clap::Args;
 use glam::DVec3;
 use rockfall::error::Error;
 use rockfall::model::Model;
-use rockfall::output::series::{Flow, Period, Power, Residence, Series, Windows};
+use rockfall::output::series::{Flow, Period, Power, ResidenceTimes, Series, Windows};
 use rockfall::output::{KeptRun, Rounded, RunFolder, Table, vtk, write_npz};
 use rockfall::simulation::analysis::Moment;
 use rockfall::simulation::analysis::fields::{Fields, Grid};
@@ -313,7 +313,7 @@ fn power(power: &Power) -> String {
 }
 
 /// The line of the residence times at an outlet.
-fn residence(own: &Residence) -> String {
+fn residence(own: &ResidenceTimes) -> String {
     format!(
         "{}: {} bodies stayed for {} s on average",
         own.outlet,

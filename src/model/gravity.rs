@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+use super::steps::StepTimes;
+
 /// Largest gravity over the change from one piece to the next. Gravity changes in pieces because engines take several steps with
 /// a constant one.
 const FINENESS: f64 = 1000.0;
@@ -23,19 +25,22 @@ impl GravityTable {
         accelerations.max_by(|a, b| a.length().total_cmp(&b.length()))
     }
 
-    /// Gravity in the step after `steps` steps of `time_step` (s), m/s²; `None` without rows.
-    pub fn at(&self, steps: u64, time_step: f64) -> Option<DVec3> {
-        let (first, last) = self.piece(steps, time_step)?;
-        let middle = match last {
-            u64::MAX => first as f64,
-            last => 0.5 * (first as f64 + last as f64),
-        };
-        Some(self.between(middle * time_step))
+    /// Gravity in the step after `steps` steps, m/s²; `None` without rows.
+    pub(crate) fn at(&self, steps: u64, times: StepTimes) -> Option<DVec3> {
+        let (first, last) = self.piece(steps, times)?;
+        match last {
+            // The last row may be a little later than the step nearest to it.
+            u64::MAX => self.rows.last().map(|(_, acceleration)| *acceleration),
+            last => {
+                let middle = 0.5 * (first as f64 + last as f64);
+                Some(self.between(times.after(middle)))
+            }
+        }
     }
 
     /// Number of steps after which gravity changes next, if it does.
-    pub(crate) fn after(&self, steps: u64, time_step: f64) -> Option<u64> {
-        let (_, last) = self.piece(steps, time_step)?;
+    pub(crate) fn after(&self, steps: u64, times: StepTimes) -> Option<u64> {
+        let (_, last) = self.piece(steps, times)?;
         (last < u64::MAX).then_some(last)
     }
 
@@ -53,8 +58,8 @@ impl GravityTable {
     }
 
     /// The piece of the step after `steps` steps: the numbers of steps after which it begins and ends.
-    fn piece(&self, steps: u64, time_step: f64) -> Option<(u64, u64)> {
-        let step_of = |time: f64| (time / time_step).round() as u64;
+    fn piece(&self, steps: u64, times: StepTimes) -> Option<(u64, u64)> {
+        let step_of = |time: f64| times.nearest(time);
         let after = self
             .rows
             .partition_point(|(time, _)| step_of(*time) <= steps);
@@ -89,23 +94,23 @@ mod tests {
         let table = GravityTable {
             rows: vec![(0.1, down), (0.6, DVec3::X * 10.0), (0.7, DVec3::X * 10.0)],
         };
-        let time_step = 1.3e-4;
-        assert_eq!(table.at(0, time_step), Some(down));
-        assert_eq!(table.at(1_000_000, time_step), Some(DVec3::X * 10.0));
-        assert_eq!(table.after(1_000_000, time_step), None);
+        let times = StepTimes::new(1.3e-4);
+        assert_eq!(table.at(0, times), Some(down));
+        assert_eq!(table.at(1_000_000, times), Some(DVec3::X * 10.0));
+        assert_eq!(table.after(1_000_000, times), None);
         let (mut steps, mut pieces) = (0, 0);
-        while let Some(next) = table.after(steps, time_step) {
+        while let Some(next) = table.after(steps, times) {
             assert!(next > steps);
-            let now = table.at(steps, time_step).unwrap();
+            let now = table.at(steps, times).unwrap();
             for step in [steps, (steps + next) / 2, next - 1] {
-                assert_eq!(table.at(step, time_step), Some(now));
-                assert_eq!(table.after(step, time_step), Some(next));
-                let exact = table.between(step as f64 * time_step);
+                assert_eq!(table.at(step, times), Some(now));
+                assert_eq!(table.after(step, times), Some(next));
+                let exact = table.between(times.after(step as f64));
                 assert!((exact - now).length() < 0.02, "{step}: {exact} {now}");
             }
             (steps, pieces) = (next, pieces + 1);
         }
         assert!((1000..1500).contains(&pieces), "{pieces}");
-        assert_eq!(GravityTable::default().at(3, time_step), None);
+        assert_eq!(GravityTable::default().at(3, times), None);
     }
 }

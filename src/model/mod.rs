@@ -16,6 +16,7 @@ pub(crate) mod packing;
 pub(crate) mod pull;
 pub mod quantity;
 pub(crate) mod stage;
+pub(crate) mod steps;
 pub mod view;
 pub mod wall;
 

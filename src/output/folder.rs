@@ -127,8 +127,8 @@ impl Plan {
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
 /// | `broken_bonds.csv` | a row for each bond that broke or healed, in the order in which they were seen |
 /// | `measures.csv` | what the scene measures |
-/// | `collisions.csv` | number and energy of collisions, by classes of impact speeds and of dissipated energies, if the scene asks for it |
-/// | `residence.csv` | how long bodies stayed from an inlet to each outlet, by classes of times, if the scene asks for it |
+/// | `collisions.csv` | number and energy of collisions up to each measurement, by classes of impact speeds and of dissipated energies, if the scene asks for it |
+/// | `residence.csv` | how long bodies stayed from an inlet to each outlet, by classes of times, up to each measurement, if the scene asks for it |
 /// | `fields/` | fields that the scene measures, as VTK image data and NPZ |
 /// | `vtk/` | VTK files, with the number of the step in their names |
 /// | `states/` | NPZ files, likewise; also of walls that forces move |

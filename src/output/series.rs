@@ -37,9 +37,9 @@ pub struct Period {
     /// Power of each wall that does work.
     pub walls: Vec<Power>,
     /// Spectra of the collisions that ended in the window, by quantity; `None` if the scene does not ask for them.
-    pub collisions: Option<BTreeMap<String, Vec<Collisions>>>,
+    pub collisions: Option<BTreeMap<String, Vec<CollisionClass>>>,
     /// Residence times of the bodies that left in the window, by outlet; `None` if the scene does not ask for them.
-    pub residence: Option<Vec<Residence>>,
+    pub residence: Option<Vec<ResidenceTimes>>,
 }
 
 /// Measures of one window of time after the other.
@@ -86,7 +86,7 @@ pub struct Power {
 
 /// A class of collisions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Collisions {
+pub struct CollisionClass {
     /// Lower end of the class, m/s or J.
     pub from: f64,
     /// Upper end of the class, m/s or J.
@@ -100,7 +100,7 @@ pub struct Collisions {
 
 /// Residence times of the bodies that an outlet took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Residence {
+pub struct ResidenceTimes {
     /// Name of the outlet.
     pub outlet: String,
     /// Number of bodies.
@@ -108,12 +108,12 @@ pub struct Residence {
     /// Mean residence time, s.
     pub mean_s: f64,
     /// Their distribution.
-    pub classes: Vec<Stay>,
+    pub classes: Vec<ResidenceClass>,
 }
 
 /// A class of residence times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stay {
+pub struct ResidenceClass {
     /// Lower end of the class, s.
     pub from_s: f64,
     /// Upper end of the class, s.
@@ -212,16 +212,22 @@ impl Series {
     ///
     /// Collisions and residence times are those between the last measurements up to these times.
     pub fn between(&self, from: f64, until: f64, still: f64) -> Period {
+        self.about(from, until, 0.0, still)
+    }
+
+    /// [`Series::between`]; rows count that are off these times by `slack`, s.
+    fn about(&self, from: f64, until: f64, slack: f64, still: f64) -> Period {
         let inside: Vec<usize> = (0..self.rows.len())
-            .filter(|row| (from..=until).contains(&self.times[*row]))
+            .filter(|row| (from - slack..=until + slack).contains(&self.times[*row]))
             .collect();
         let time = |row: Option<&usize>| row.map_or(f64::NAN, |row| self.times[*row]);
+        let ends = [from + slack, until + slack];
         let collided = |rows: &Vec<Collided>| {
-            let [before, after] = [from, until].map(|end| up_to(rows, |row| row.time_s, end));
+            let [before, after] = ends.map(|end| up_to(rows, |row| row.time_s, end));
             spectra(before, after)
         };
         let stayed = |rows: &Vec<Stayed>| {
-            let [before, after] = [from, until].map(|end| up_to(rows, |row| row.time_s, end));
+            let [before, after] = ends.map(|end| up_to(rows, |row| row.time_s, end));
             let outlets: BTreeSet<&str> = rows.iter().map(|row| row.outlet.as_str()).collect();
             let own = outlets.into_iter();
             own.map(|outlet| residence(outlet, before, after)).collect()
@@ -247,7 +253,7 @@ impl Series {
         // Times are rounded.
         let slack = 1e-6 * length;
         for ([from, until], means) in windows(rows, length) {
-            let period = self.between(from - slack, until + slack, still);
+            let period = self.about(from, until, slack, still);
             let (names, numbers): (Vec<String>, Vec<f64>) = period.columns().into_iter().unzip();
             if found.rows.is_empty() {
                 found.columns.extend(names);
@@ -316,19 +322,20 @@ impl Series {
 }
 
 /// Spectra of the collisions that were counted in `after` and not yet in `before`.
-fn spectra(before: &[Collided], after: &[Collided]) -> BTreeMap<String, Vec<Collisions>> {
+fn spectra(before: &[Collided], after: &[Collided]) -> BTreeMap<String, Vec<CollisionClass>> {
     let empty = [SPEEDS, ENERGIES].map(|name| (name.to_owned(), Vec::new()));
     let mut spectra = BTreeMap::from(empty);
     for row in after {
         let same = |own: &&Collided| own.quantity == row.quantity && own.from == row.from;
         let old = before.iter().find(same);
         let (count, energy) = old.map_or((0, 0.0), |own| (own.collisions, own.dissipated));
-        if row.collisions > count {
+        let collisions = row.collisions.saturating_sub(count);
+        if collisions > 0 {
             let classes = spectra.entry(row.quantity.clone()).or_default();
-            classes.push(Collisions {
+            classes.push(CollisionClass {
                 from: row.from,
                 to: row.to,
-                collisions: row.collisions - count,
+                collisions,
                 dissipated: row.dissipated - energy,
             });
         }
@@ -337,7 +344,7 @@ fn spectra(before: &[Collided], after: &[Collided]) -> BTreeMap<String, Vec<Coll
 }
 
 /// Residence times of the bodies that an outlet had taken in `after` and not yet in `before`.
-fn residence(outlet: &str, before: &[Stayed], after: &[Stayed]) -> Residence {
+fn residence(outlet: &str, before: &[Stayed], after: &[Stayed]) -> ResidenceTimes {
     let [before, after] = [before, after].map(|rows| {
         let own = rows.iter().filter(|row| row.outlet == outlet);
         own.collect::<Vec<&Stayed>>()
@@ -350,18 +357,19 @@ fn residence(outlet: &str, before: &[Stayed], after: &[Stayed]) -> Residence {
     let ((old, old_sum), (new, sum)) = (total(&before), total(&after));
     let classes = after.iter().filter_map(|row| {
         let same = before.iter().find(|own| own.from_s == row.from_s);
-        let bodies = row.bodies - same.map_or(0, |own| own.bodies);
-        (bodies > 0).then_some(Stay {
+        let bodies = row.bodies.saturating_sub(same.map_or(0, |own| own.bodies));
+        (bodies > 0).then_some(ResidenceClass {
             from_s: row.from_s,
             to_s: row.to_s,
             bodies,
         })
     });
-    Residence {
+    let bodies = new.saturating_sub(old);
+    ResidenceTimes {
         outlet: outlet.to_owned(),
-        bodies: new - old,
+        bodies,
         // Without bodies, 0 over 0 is no number.
-        mean_s: (sum - old_sum) / (new - old) as f64,
+        mean_s: (sum - old_sum) / bodies as f64,
         classes: classes.collect(),
     }
 }
@@ -379,12 +387,12 @@ impl Period {
     }
 
     /// The class of impact speeds whose collisions dissipated most.
-    pub fn hardest(&self) -> Option<&Collisions> {
+    pub fn hardest(&self) -> Option<&CollisionClass> {
         let classes = self.speeds()?.iter();
         classes.max_by(|a, b| a.dissipated.total_cmp(&b.dissipated))
     }
 
-    fn speeds(&self) -> Option<&[Collisions]> {
+    fn speeds(&self) -> Option<&[CollisionClass]> {
         let speeds = self.collisions.as_ref()?.get(SPEEDS);
         Some(speeds.map_or(&[], Vec::as_slice))
     }

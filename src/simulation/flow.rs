@@ -23,7 +23,7 @@ impl Traffic {
     pub(crate) fn bursting(&self, model: &Model, state: &State, steps: u64) -> Vec<usize> {
         let explosions = model.flow.explosions.iter().zip(&self.exploded);
         let due = explosions.filter(|(explosion, exploded)| {
-            !**exploded && explosion.step(state.earlier, model.time_step) <= steps
+            !**exploded && explosion.step(state.step_times(model)) <= steps
         });
         let place = |(explosion, _): (&Explosion, _)| state.identities.find(explosion.body);
         due.filter_map(place).collect()
@@ -37,7 +37,7 @@ impl Traffic {
             new: Vec::new(),
         };
         for (index, explosion) in model.flow.explosions.iter().enumerate() {
-            if self.exploded[index] || explosion.step(state.earlier, model.time_step) > steps {
+            if self.exploded[index] || explosion.step(state.step_times(model)) > steps {
                 continue;
             }
             self.exploded[index] = true;
@@ -154,7 +154,7 @@ impl Traffic {
             }
         }
 
-        let time = state.earlier + steps as f64 * model.time_step;
+        let time = state.step_times(model).after(steps as f64);
         let mut new = Vec::new();
         for (index, inlet) in flow.inlets.iter().enumerate() {
             let brought = &mut self.inlets[index];

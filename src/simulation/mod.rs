@@ -539,7 +539,7 @@ impl Simulation {
     fn next_explosion(&self) -> Option<u64> {
         self.state
             .traffic
-            .next_explosion(&self.model, self.state.earlier)
+            .next_explosion(&self.model, self.step_times())
     }
 
     /// Bursts the bodies that are due to burst before the next step.
@@ -784,17 +784,17 @@ impl Simulation {
     ) -> Result<()> {
         self.state.clone_from(state);
         self.enter_stages_again(steps);
+        if self.state.params.time_step != self.model.time_step as f32 {
+            self.state.set_time_step(self.model.time_step, 0.0);
+        }
         let last = steps.saturating_sub(1);
-        if let Some(gravity) = self.model.gravity_table.at(last, self.model.time_step) {
+        if let Some(gravity) = self.model.gravity_table.at(last, self.step_times()) {
             let hash = self.model.hash();
             let model = Arc::make_mut(&mut self.model);
             model.gravity = gravity;
             model.stages.keep_hash(hash);
         }
         self.state.params.gravity = self.model.gravity.as_vec3();
-        if self.state.params.time_step != self.model.time_step as f32 {
-            self.state.set_time_step(self.model.time_step, 0.0);
-        }
         self.state.set_pairs(pairs(&self.model));
         self.state.groups = groups(&self.model);
         if let Some(heat) = &self.model.heat {

@@ -138,7 +138,7 @@ impl<'a> Snapshot<'a> {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.state.earlier + self.steps as f64 * self.model.time_step
+        self.state.step_times(self.model).after(self.steps as f64)
     }
 
     /// State of a body: of its centre of mass, and of the shape's own axes.

@@ -7,6 +7,7 @@ use super::summary::Summary;
 use crate::model::Model;
 use crate::model::error::Result;
 use crate::model::stage::{LOOK, Stage, Until};
+use crate::model::steps::StepTimes;
 use crate::model::wall;
 use crate::state::{self, Field};
 use crate::step::Patience;
@@ -38,7 +39,12 @@ impl Simulation {
 
     /// Simulated time after a number of steps, s.
     fn time_after(&self, steps: u64) -> f64 {
-        self.state.earlier + steps as f64 * self.model.time_step
+        self.step_times().after(steps as f64)
+    }
+
+    /// Times of the steps from now on.
+    pub(super) fn step_times(&self) -> StepTimes {
+        self.state.step_times(&self.model)
     }
 
     /// The next number of steps after which the present stage may end.

@@ -13,11 +13,9 @@ use crate::step::Patience;
 impl Simulation {
     /// The number of steps after which the next change is due.
     pub(super) fn next_change(&self) -> Option<u64> {
-        let model = &self.model;
-        let gravity = model.gravity_table.after(self.steps, model.time_step);
-        let servos = self
-            .servos()
-            .flat_map(|(_, servo)| servo.turns(model.time_step));
+        let times = self.step_times();
+        let gravity = self.model.gravity_table.after(self.steps, times);
+        let servos = self.servos().flat_map(|(_, servo)| servo.turns(times));
         let servos = servos.filter(|steps| *steps > self.steps);
         gravity.into_iter().chain(servos).min()
     }
@@ -35,8 +33,8 @@ impl Simulation {
 
     /// Makes the changes that are due before the next step.
     pub(super) async fn change_in_time(&mut self, patience: Patience) -> Result<()> {
-        let time_step = self.model.time_step;
-        if let Some(gravity) = self.model.gravity_table.at(self.steps, time_step)
+        let times = self.step_times();
+        if let Some(gravity) = self.model.gravity_table.at(self.steps, times)
             && gravity != self.model.gravity
         {
             self.follow_gravity(patience, gravity).await?;
@@ -44,7 +42,7 @@ impl Simulation {
         let turned = self.servos().filter_map(|(place, servo)| {
             let now = &self.state.dynamic_walls[place];
             let drive = match self.model.stages.has_wall(now.wall as usize) {
-                true => servo.drive(self.steps, time_step),
+                true => servo.drive(self.steps, times),
                 false => (0.0, DVec3::ZERO, DVec3::ZERO),
             };
             let mut then = *now;

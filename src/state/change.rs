@@ -10,6 +10,7 @@ use crate::math::grid::wrap;
 use crate::math::rotation;
 use crate::model::Model;
 use crate::model::pull::Pull;
+use crate::model::steps::StepTimes;
 use bytemuck::cast_slice;
 use glam::{DQuat, DVec3, Vec3};
 
@@ -122,6 +123,14 @@ impl State {
         self.params.earlier = earlier as f32;
         self.earlier = earlier;
         self.kinematic_walls.set_time_step(time_step, earlier);
+    }
+
+    /// Times of the steps from now on.
+    pub(crate) fn step_times(&self, model: &Model) -> StepTimes {
+        StepTimes {
+            time_step: model.time_step,
+            earlier: self.earlier,
+        }
     }
 
     /// Sets the time that the engines' count of steps leaves out, s.

@@ -6,6 +6,7 @@ use super::pairs::power_of_two;
 use super::{State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
+use crate::model::steps::StepTimes;
 use crate::model::wall::{self, Dynamic};
 use crate::model::{Law, Model};
 use bytemuck::cast_slice;
@@ -270,7 +271,7 @@ impl Walls {
                 if let Dynamic::Servo(servo) = load
                     && model.stages.has_wall(index)
                 {
-                    own.set_drive(servo.drive(0, model.time_step));
+                    own.set_drive(servo.drive(0, StepTimes::new(model.time_step)));
                     walls[index].velocity = own.drift;
                     walls[index].angular_velocity = own.body.angular_momentum;
                 }

@@ -610,7 +610,18 @@ fn a_run_writes_spectra_of_collisions() {
     assert_eq!(class["collisions"], 1);
     assert!(class["from"].as_f64().unwrap() <= lost && lost < class["to"].as_f64().unwrap());
 
-    // In one window of 5 ms alone.
+    // In the first window alone, even if that ends with the measurement that counts it first.
+    let seen = text.lines().nth(1).unwrap().split(',').nth(1).unwrap();
+    let ran = rockfall(
+        folder.path(),
+        &["measure", "run", "--csv", "windows.csv", "--window", seen],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let (names, counts) = rows(&folder.path().join("windows.csv"));
+    let place = names.iter().position(|name| name == "collisions").unwrap();
+    let counts: Vec<f64> = counts.iter().map(|row| row[place]).collect();
+    assert!(counts.len() > 3 && counts[0] == 1.0, "{counts:?}");
+    assert!(counts[1..].iter().all(|count| *count == 0.0), "{counts:?}");
     let ran = rockfall(
         folder.path(),
         &["measure", "run", "--json", "--window", "5ms"],

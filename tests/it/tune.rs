@@ -5,6 +5,7 @@ use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::internals::pull::Pull;
 use rockfall::model::handle::{MaterialHandle, WallHandle};
+use serde_json::{Value, json};
 
 /// A ball of 1 kg above a floor; steps of 1 ms.
 fn ball(height: f64, extra: &str) -> String {
@@ -51,6 +52,32 @@ fn the_time_step_changes_and_time_goes_on() {
         assert!((simulation.time() - 0.15).abs() < 1e-12, "{engine}");
         let fallen = velocity(&mut simulation).y;
         assert!((fallen + 1.5).abs() < 1e-5, "{engine}: {fallen}");
+    });
+}
+
+/// Gravity by a table, and a servo's end, come at their times whatever the time step has become.
+#[test]
+fn what_is_due_at_a_time_comes_then_after_the_time_step_has_changed() {
+    let mut scene: Value = serde_json::from_str(&ball(100.0, "")).unwrap();
+    scene.as_object_mut().unwrap().remove("gravity");
+    scene["gravity_table"] = json!([[0.0, 0, -10, 0], [0.2, 0, -10, 0], [0.2001, 10, 0, 0]]);
+    scene["walls"] = json!([ {
+        "name": "lid", "rectangle": { "size": [1, 1] }, "position": [50, 20, 0], "material": "stone",
+        "servo": { "direction": [0, -1, 0], "force": 1, "max_speed": 1, "end": 0.3 } } ]);
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        simulation.run_until(0.1).unwrap();
+        simulation.set_time_step(0.0005).unwrap();
+        simulation.run_until(0.4).unwrap();
+        let velocity = velocity(&mut simulation);
+        let expected = DVec3::new(2.0, -2.0, 0.0);
+        assert!(
+            (velocity - expected).length() < 0.01,
+            "{engine}: {velocity}"
+        );
+        let walls = simulation.walls().unwrap();
+        let lid = walls.iter().find(|wall| wall.name == "lid").unwrap();
+        let moved = 20.0 - lid.moving.pose.position.y;
+        assert!((moved - 0.3).abs() < 1e-3, "{engine}: {moved}");
     });
 }
 

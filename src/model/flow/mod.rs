@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::model::deform::Deformation;
+use crate::model::steps::StepTimes;
 use crate::model::wall::{Shape, Wall};
 
 /// The inlets, outlets and probes of a model.
@@ -205,12 +206,12 @@ impl Traffic {
         }
     }
 
-    /// Number of steps after which the next explosion happens; see [`Explosion::step`] for `earlier`.
-    pub(crate) fn next_explosion(&self, model: &Model, earlier: f64) -> Option<u64> {
+    /// Number of steps after which the next explosion happens.
+    pub(crate) fn next_explosion(&self, model: &Model, times: StepTimes) -> Option<u64> {
         let explosions = model.flow.explosions.iter().zip(&self.exploded);
         explosions
             .filter(|(_, over)| !**over)
-            .map(|(explosion, _)| explosion.step(earlier, model.time_step))
+            .map(|(explosion, _)| explosion.step(times))
             .min()
     }
 }

@@ -6,6 +6,7 @@
 use glam::{DQuat, DVec3};
 
 use super::Motion;
+use crate::model::steps::StepTimes;
 
 /// Drive of a dynamic wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,11 +90,10 @@ impl Drift {
 }
 
 impl Servo {
-    /// Largest speed (m/s) of the servo, velocity (m/s) and angular velocity (rad/s) besides it, in the step after `steps` steps of
-    /// `time_step` (s).
-    pub(crate) fn drive(&self, steps: u64, time_step: f64) -> (f64, DVec3, DVec3) {
-        let is_on = |times: [f64; 2]| {
-            let [start, end] = times.map(|time| (time / time_step).round() as u64);
+    /// Largest speed (m/s) of the servo, velocity (m/s) and angular velocity (rad/s) besides it, in the step after `steps` steps.
+    pub(crate) fn drive(&self, steps: u64, times: StepTimes) -> (f64, DVec3, DVec3) {
+        let is_on = |ends: [f64; 2]| {
+            let [start, end] = ends.map(|time| times.nearest(time));
             (start..end).contains(&steps)
         };
         let speed = match is_on([self.start, self.end]) {
@@ -108,12 +108,11 @@ impl Servo {
     }
 
     /// Numbers of steps after which its drive changes.
-    pub(crate) fn turns(&self, time_step: f64) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn turns(&self, times: StepTimes) -> impl Iterator<Item = u64> + use<> {
         let of_drift = self.drift.map(|drift| [drift.start, drift.end]);
-        let times = [self.start, self.end]
-            .into_iter()
-            .chain(of_drift.into_iter().flatten());
-        times.map(move |time| (time / time_step).round() as u64)
+        let ends = [self.start, self.end].into_iter();
+        let ends = ends.chain(of_drift.into_iter().flatten());
+        ends.map(move |time| times.nearest(time))
     }
 }
 

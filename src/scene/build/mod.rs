@@ -38,6 +38,7 @@ use crate::model::gravity::GravityTable;
 use crate::model::packing::fill::Wanted;
 use crate::model::packing::overlap::World;
 use crate::model::stage::Stages;
+use crate::model::steps::StepTimes;
 use crate::model::wall::Probe;
 use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
@@ -293,7 +294,9 @@ pub(super) fn build(
 
     let model = Model {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
-        gravity: gravity_table.at(0, seconds).unwrap_or(gravity),
+        gravity: gravity_table
+            .at(0, StepTimes::new(seconds))
+            .unwrap_or(gravity),
         gravity_table,
         duration: file.duration,
         time_step: seconds,
