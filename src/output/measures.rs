@@ -13,7 +13,7 @@ pub(super) const SPEEDS: &str = "impact_speed_m_per_s";
 /// Name of the spectrum of collisions by the energy that each dissipated.
 pub(super) const ENERGIES: &str = "dissipated_energy_J";
 
-/// A table of what a run counts. Each measurement adds rows of all that has happened up to then.
+/// A table of what a run counts. Each measurement adds rows with the counts since the start.
 pub(super) struct Counts {
     /// Name of the file.
     pub file: &'static str,

@@ -212,11 +212,11 @@ impl Series {
     ///
     /// Collisions and residence times are those between the last measurements up to these times.
     pub fn between(&self, from: f64, until: f64, still: f64) -> Period {
-        self.about(from, until, 0.0, still)
+        self.between_rounded(from, until, 0.0, still)
     }
 
-    /// [`Series::between`]; rows count that are off these times by `slack`, s.
-    fn about(&self, from: f64, until: f64, slack: f64, still: f64) -> Period {
+    /// [`Series::between`], where the times of rows may be off by `slack`, s.
+    fn between_rounded(&self, from: f64, until: f64, slack: f64, still: f64) -> Period {
         let inside: Vec<usize> = (0..self.rows.len())
             .filter(|row| (from - slack..=until + slack).contains(&self.times[*row]))
             .collect();
@@ -250,10 +250,10 @@ impl Series {
             columns: columns.iter().map(|name| (*name).to_owned()).collect(),
             ..Windows::default()
         };
-        // Times are rounded.
+        // Times of rows are whole numbers of steps.
         let slack = 1e-6 * length;
         for ([from, until], means) in windows(rows, length) {
-            let period = self.about(from, until, slack, still);
+            let period = self.between_rounded(from, until, slack, still);
             let (names, numbers): (Vec<String>, Vec<f64>) = period.columns().into_iter().unzip();
             if found.rows.is_empty() {
                 found.columns.extend(names);
@@ -270,7 +270,7 @@ impl Series {
     }
 
     fn flows(&self, inside: &[usize], still: f64) -> Vec<Flow> {
-        // What inlets bring is what the scene says; an outlet has no more columns than they.
+        // The columns of inlets come first; what they bring is what the scene says.
         let [inlets, outlets] = self.flows;
         let counted = self.names.windows(2).filter_map(|pair| {
             let name = pair[1].strip_suffix("_mass_kg")?;
