@@ -106,18 +106,23 @@ mod with_mpi {
         }
     }
 
-    /// Has the system get back the memory of large buffers as soon as they are freed.
+    /// Has the system get back the memory of large buffers as soon as they are freed, and keeps that of smaller ones.
     ///
     /// The C library of GNU would learn to keep that of buffers of up to 32 MiB: up to a fifth of the memory of a rank with a million balls.
+    /// It would give back all that is free at the end of its memory, and then each time that lists are built would begin with new pages.
     fn return_memory() {
         #[cfg(target_env = "gnu")]
         {
             unsafe extern "C" {
                 fn mallopt(parameter: i32, value: i32) -> i32;
             }
+            const M_TRIM_THRESHOLD: i32 = -1;
             const M_MMAP_THRESHOLD: i32 = -3;
-            // SAFETY: the function only sets a number of the allocator, and no other thread is there yet.
-            unsafe { mallopt(M_MMAP_THRESHOLD, 1 << 20) };
+            // SAFETY: the function only sets numbers of the allocator, and no other thread is there yet.
+            unsafe {
+                mallopt(M_TRIM_THRESHOLD, 32 << 20);
+                mallopt(M_MMAP_THRESHOLD, 8 << 20);
+            }
         }
     }
 

@@ -28,6 +28,8 @@ const FAR: f64 = 3.0;
 const SHARE: u32 = 100;
 /// Least time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Most by which the number of steps from one look to the next grows: the first steps may be quicker than those that follow.
+const MOST_GROWTH: f64 = 16.0;
 
 /// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy that grows
 /// although nothing drives the bodies, and of bodies that leave the domain. It repeats a warning when the value has
@@ -265,11 +267,8 @@ impl Observer for Watch {
             tracing::warn!("{sentence}");
         }
         let pause = PAUSE.max((self.clock)().saturating_sub(start) * SHARE);
-        if between < pause / 2 {
-            self.slice *= 2;
-        } else if between > pause * 2 {
-            self.slice = (self.slice / 2).max(1);
-        }
+        let factor = pause.as_secs_f64() / between.as_secs_f64();
+        self.slice = (self.slice as f64 * factor.min(MOST_GROWTH)).max(1.0) as u64;
         self.at = simulation.steps() + self.slice;
         self.since = (self.clock)();
         Ok(ControlFlow::Continue(()))

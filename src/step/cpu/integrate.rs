@@ -33,10 +33,7 @@ pub fn integrate(state: &mut State) {
         body_forces,
         ..
     } = state;
-    let kinds = Kinds {
-        properties,
-        members,
-    };
+    let kinds = Kinds::new(properties, members);
     let moved = bodies
         .par_chunks_mut(GRAIN)
         .enumerate()
@@ -128,18 +125,43 @@ impl Moved {
 pub(super) struct Kinds<'a> {
     pub properties: &'a [BodyProperties],
     pub members: &'a [Member],
+    /// Number of kinds that are not of ghosts. Those of ghosts follow in the same order, if there are any.
+    own: u32,
 }
 
 impl<'a> From<&'a State> for Kinds<'a> {
     fn from(state: &'a State) -> Kinds<'a> {
-        Kinds {
-            properties: &state.properties,
-            members: &state.members,
-        }
+        Kinds::new(&state.properties, &state.members)
     }
 }
 
 impl<'a> Kinds<'a> {
+    fn new(properties: &'a [BodyProperties], members: &'a [Member]) -> Kinds<'a> {
+        let own = properties.partition_point(|own| !own.is_ghost());
+        Kinds {
+            properties,
+            members,
+            own: own as u32,
+        }
+    }
+
+    /// Whether bodies of a kind are ghosts.
+    #[inline(always)]
+    pub fn are_ghosts(&self, kind: u32) -> bool {
+        kind >= self.own
+    }
+
+    /// A kind that is the same but for not being one of ghosts: lanes of the same kinds need not be told anew what these are, and
+    /// ghosts are scattered among the other bodies.
+    #[inline(always)]
+    pub fn but_for_ghosts(&self, kind: u32) -> u32 {
+        if self.are_ghosts(kind) {
+            kind - self.own
+        } else {
+            kind
+        }
+    }
+
     #[inline(always)]
     fn of(&self, body: &Body) -> (&'a BodyProperties, &'a [Member]) {
         let properties = &self.properties[body.kind as usize];
@@ -514,10 +536,10 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
     ) -> Marks {
         let round = self.set_kinds(bodies, count, kinds);
         match (step.params.period == IVec3::ZERO, round) {
-            (true, true) => self.advance::<false, true>(bodies, loads, step),
-            (true, false) => self.advance::<false, false>(bodies, loads, step),
-            (false, true) => self.advance::<true, true>(bodies, loads, step),
-            (false, false) => self.advance::<true, false>(bodies, loads, step),
+            (true, true) => self.advance::<false, true>(bodies, loads, kinds, step),
+            (true, false) => self.advance::<false, false>(bodies, loads, kinds, step),
+            (false, true) => self.advance::<true, true>(bodies, loads, kinds, step),
+            (false, false) => self.advance::<true, false>(bodies, loads, kinds, step),
         }
         let any = |marks: &[u32; COUNT]| {
             let own = (0..COUNT).map(|lane| if lane < count { marks[lane] } else { 0 });
@@ -533,21 +555,13 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
     /// Takes over the properties of the first `count` bodies. Returns whether all have three equal moments.
     #[inline(always)]
     fn set_kinds(&mut self, bodies: &[Soa4<COUNT>; 5], count: usize, kinds: Kinds) -> bool {
-        let those = kinds_of(bodies, count);
+        let those = kinds_of(bodies, count).each(|kind| kinds.but_for_ghosts(kind));
         if let Some((known, round)) = self.kinds
             && known == those
         {
             return round;
         }
-        let own = those.each(|kind| match kinds.properties[kind as usize] {
-            // Who steps it says where it goes.
-            own if own.is_ghost() => BodyProperties {
-                inverse_mass: 0.0,
-                inverse_inertia: Vec3::ZERO,
-                ..own
-            },
-            own => own,
-        });
+        let own = those.each(|kind| kinds.properties[kind as usize]);
         let round = own.iter().all(|own| is_round(own.inverse_inertia));
         for (row, columns) in self.properties.iter_mut().enumerate() {
             columns.read(cast_slice::<_, [[f32; 4]; 3]>(&own), row);
@@ -561,6 +575,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
         &mut self,
         bodies: &mut [Soa4<COUNT>; 5],
         loads: &[Soa4<COUNT>; 2],
+        kinds: Kinds,
         step: &Step,
     ) {
         let mut step = *step;
@@ -573,7 +588,12 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
             let [x, y, z, w] = orientations.bits(lane);
             let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
             let [cell_x, cell_y, cell_z, kind] = cells.bits(lane);
-            let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
+            let (inverse_inertia, inverse_mass) = if kinds.are_ghosts(kind) {
+                // Who steps it says where it goes.
+                (Vec3::ZERO, 0.0)
+            } else {
+                self.properties[0].get(lane)
+            };
             let still = if step.shares == 0 || inverse_mass == 0.0 {
                 still
             } else {

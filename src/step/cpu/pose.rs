@@ -9,13 +9,13 @@ use super::GRAIN;
 use super::ball_block::{aligned, kinds_of, side_by_side};
 use super::integrate::Kinds;
 use super::lanes::{Soa4, Soa16, WIDTH, write_four};
-use crate::math::each::for_each_pair;
+use crate::math::each::{Each, for_each_pair};
 use crate::math::grid::{metres, settle};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 use crate::state::layout::{
-    ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, IMPULSE, Params, Sphere, shares,
+    ASLEEP, Body, BodyProperties, FAST, GHOST, GROUP_SHIFT, IMPULSE, Params, Sphere, shares,
 };
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
@@ -144,9 +144,9 @@ pub(super) fn pose_balls(
         lanes.set_kinds(&bodies, WIDTH, kinds);
         let first = first + index * WIDTH;
         if params.period == IVec3::ZERO {
-            lanes.pose::<false>(&bodies, first, params);
+            lanes.pose::<false>(&bodies, first, kinds, params);
         } else {
-            lanes.pose::<true>(&bodies, first, params);
+            lanes.pose::<true>(&bodies, first, kinds, params);
         }
         let [a, b, c, d] = &lanes.spheres;
         write_four([a, b, c, d], &mut blocks[index], 0);
@@ -163,7 +163,7 @@ struct SphereLanes {
     inverse_masses: [f32; WIDTH],
     /// See [`BodyProperties::landing`].
     landings: [u32; WIDTH],
-    /// Tags, but for whether the body is fast.
+    /// Tags, but for whether the body is fast or a ghost.
     tags: [u32; WIDTH],
     spheres: Soa16,
 }
@@ -186,7 +186,7 @@ impl SphereLanes {
     /// Takes over what the first `count` bodies are made of.
     #[inline(always)]
     fn set_kinds(&mut self, bodies: &[Soa4<WIDTH>; 5], count: usize, kinds: Kinds) {
-        let those = kinds_of(bodies, count);
+        let those = kinds_of(bodies, count).each(|kind| kinds.but_for_ghosts(kind));
         if self.kinds == Some(those) {
             return;
         }
@@ -207,6 +207,7 @@ impl SphereLanes {
         &mut self,
         bodies: &[Soa4<WIDTH>; 5],
         first: usize,
+        kinds: Kinds,
         params: &Params,
     ) {
         // A copy: compilers cannot know that nothing here changes the original.
@@ -221,7 +222,7 @@ impl SphereLanes {
         let [places, homes, motions, spins] = &mut self.spheres;
         for lane in 0..WIDTH {
             let [x, y, z, still] = offsets.bits(lane);
-            let [i, j, k, _] = cells.bits(lane);
+            let [i, j, k, kind] = cells.bits(lane);
             let home = metres(UVec3::new(x, y, z), cell_size);
             let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
             let (momentum, displacement_bound) = momenta.get(lane);
@@ -242,7 +243,8 @@ impl SphereLanes {
             places.set(lane, offset, self.radii[lane]);
             homes.set_bits(lane, cell.as_uvec3().extend(index).to_array());
             motions.set(lane, velocity, inverse_mass);
-            spins.set(lane, spin, f32::from_bits(self.tags[lane] | fast));
+            let ghost = if kinds.are_ghosts(kind) { GHOST } else { 0 };
+            spins.set(lane, spin, f32::from_bits(self.tags[lane] | fast | ghost));
         }
     }
 }
