@@ -94,6 +94,33 @@ fn the_summary_is_that_of_one_process() {
     }
 }
 
+/// Parts of this size are sent in pieces, which come while the next ones are computed.
+#[test]
+fn large_parts_have_the_state_of_one_process() {
+    let folder = TempDir::new().unwrap();
+    let scene = json!({
+        "version": 1, "duration": 5e-3,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "m" } ],
+        "fills": [ { "count": 40000, "shapes": { "ball": 1 }, "seed": 4, "velocity": { "min": [-2, -3, -2], "max": [2, 0, 2] },
+                     "region": { "min": [-0.9, 0, -0.5], "max": [0.9, 4, 0.5] } } ],
+    });
+    fs::write(folder.path().join("scene.json"), scene.to_string()).unwrap();
+    let options = ["--json", "--threads", "1", "--backend", "cpu"];
+    let arguments = [&["run", "scene.json"][..], &options].concat();
+    let expected = summary(alone(folder.path(), &arguments));
+    for ranks in [2, 3] {
+        let found = summary(mpirun(folder.path(), ranks, &arguments));
+        assert_eq!(found["state_hash"], expected["state_hash"], "{ranks} ranks");
+        if ranks == 2 {
+            let messages = found["cluster"]["messages_per_step"].as_f64().unwrap();
+            assert!(messages > 4.0, "{messages}");
+        }
+    }
+}
+
 #[test]
 fn each_rank_has_a_gpu() {
     let folder = TempDir::new().unwrap();

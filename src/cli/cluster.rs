@@ -246,6 +246,8 @@ mod with_mpi {
                         sends.push(to.immediate_send(scope, part));
                     }
                 }
+                // MPI moves messages only while it is called, those of earlier calls, too.
+                self.world.any_process().immediate_probe();
                 work();
                 for receive in receives {
                     receive.wait_without_status();

@@ -581,6 +581,41 @@ fn balls_alone() {
     is_held(&balls(), &[300, 1, 99]);
 }
 
+/// Large parts send in more than one piece; two threads have half as many as one.
+#[test]
+fn bodies_are_sent_while_others_are_computed() {
+    let crowd = |shapes: Value, count: u32| {
+        scene(json!({
+            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
+            "fills": [ { "count": count, "shapes": shapes, "seed": 4, "velocity": { "min": [-2, -3, -2], "max": [2, 0, 2] },
+                         "region": { "min": [-3, 0, -0.5], "max": [3, 2, 0.5] } } ],
+        }))
+    };
+    let steps = 40;
+    let of = |threads| Options {
+        threads: Some(threads),
+        ..cpu()
+    };
+    for (model, least) in [
+        (crowd(json!({ "ball": 1 }), 70_000), [8.0, 4.0]),
+        (crowd(json!({ "ball": 1, "rod": 1 }), 18_000), [4.0, 2.0]),
+    ] {
+        let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        one.step(steps).unwrap();
+        let expected = carried(&mut one);
+        for (threads, least) in [1, 2].into_iter().zip(least) {
+            let (found, cost) = on_ranks_with(&model, 2, &of(threads), |simulation| {
+                simulation.step(steps).unwrap();
+                (carried(simulation), simulation.cluster_cost().unwrap())
+            });
+            are_equal(&found, &expected, 2);
+            assert!(cost.lists < steps, "{cost:?}");
+            let messages = cost.messages_per_step;
+            assert!(messages >= least, "{threads} threads: {cost:?}");
+        }
+    }
+}
+
 #[test]
 fn ranks_keep_their_bodies_for_more_than_one_list() {
     let cost = |model: &Model| {

@@ -5,7 +5,7 @@ use super::engine::{StepBeside, WantedGpu};
 use crate::model::error::Result;
 use crate::state::{Field, State};
 use crate::step::Engine;
-use crate::step::cpu::{Border, CpuEngine, Decomposition};
+use crate::step::cpu::CpuEngine;
 use crate::step::gpu::{Context, GpuEngine};
 
 /// A GPU with a part of a scene.
@@ -131,12 +131,15 @@ impl StepBeside for Device {
     fn step(&mut self, state: &mut State, is_last: bool, edges: &mut Edges) -> Result<()> {
         if state.bodies.is_empty() {
             // No thread of the device counts steps then. Walls move.
-            CpuEngine::default().step_beside(state, is_last, edges);
+            let mut engine = CpuEngine::default();
+            let (step, _) = engine.begin_beside(state, is_last, &[]);
+            step.end(state, engine.decomposition(), &mut |loads| edges.sum(loads));
+            edges.send_step(state);
             return Ok(());
         }
         let engine = self.send(state, edges)?;
         engine.step_beside(state, &mut |loads| edges.sum(loads))?;
-        edges.end_step(state, &mut Decomposition::default());
+        edges.send_step(state);
         engine.put_bodies(state);
         self.entries = self.entries.max(state.stats[0].neighbours);
         Ok(())

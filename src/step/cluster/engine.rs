@@ -191,7 +191,7 @@ impl StepBeside for CpuEngine {
     }
 
     fn step(&mut self, state: &mut State, is_last: bool, edges: &mut Edges) -> Result<()> {
-        self.step_beside(state, is_last, edges);
+        edges.step(self, state, is_last);
         Ok(())
     }
 }

@@ -48,6 +48,7 @@ mod device;
 mod edges;
 mod engine;
 mod part;
+mod pieces;
 mod post;
 mod ranks;
 mod scribe;

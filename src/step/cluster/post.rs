@@ -78,22 +78,16 @@ impl Post {
         self.timed(|ranks| ranks.sum(numbers));
     }
 
-    /// See [`Ranks::exchange_while`]; meanwhile finds the largest of some numbers over all ranks, if there are any.
-    pub fn exchange(
-        &mut self,
-        sent: &[(usize, &[u8])],
-        received: &mut [(usize, &mut [u8])],
-        numbers: &mut [i64],
-    ) {
+    /// Counts messages.
+    pub fn count_sent(&mut self, sent: &[(usize, &[u8])]) {
         self.counts.messages += sent.len() as u64;
         self.counts.bytes += sent.iter().map(|(_, own)| own.len() as u64).sum::<u64>();
-        self.timed(|ranks| {
-            ranks.exchange_while(sent, received, &mut || {
-                if !numbers.is_empty() {
-                    ranks.maximum(numbers);
-                }
-            });
-        });
+    }
+
+    /// See [`Ranks::exchange`].
+    pub fn exchange(&mut self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
+        self.count_sent(sent);
+        self.timed(|ranks| ranks.exchange(sent, received));
     }
 
     /// See [`Ranks::all_gather`].

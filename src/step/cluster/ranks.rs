@@ -33,7 +33,8 @@ pub trait Ranks: Send + Sync {
     /// and each message is as long as the one who receives it expects.
     fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]);
 
-    /// [`Ranks::exchange`], and work meanwhile, which may call methods of this other than those of messages between two ranks.
+    /// [`Ranks::exchange`], and work meanwhile, which may call methods of this, too: messages between two ranks come in the order in
+    /// which they are sent.
     fn exchange_while(
         &self,
         sent: &[(usize, &[u8])],

@@ -6,7 +6,7 @@ use bytemuck::{cast, zeroed_vec};
 use glam::Vec4;
 
 use super::GRAIN;
-use super::ball_block::{of_column, set_column, side_by_side, side_by_side_mut};
+use super::ball_block::{of_column, set_column, side_by_side_mut};
 use super::fused::SubdomainScratch;
 use super::integrate::Kinds;
 use super::lanes::WIDTH;
@@ -28,6 +28,10 @@ const FOR_EACH_THREAD: usize = 4;
 /// Cost of putting a sphere and its pairs in place, in evaluations of a pair.
 const FILL_COST: usize = 8;
 
+/// Most pieces of a step, and the fewest chunks of a subdomain in each: a message costs time, too.
+pub(in crate::step) const MOST_PIECES: usize = 4;
+const LEAST_CHUNKS: usize = 8;
+
 /// All bodies of a state, divided into subdomains.
 #[derive(Debug, Default)]
 pub(in crate::step) struct Decomposition {
@@ -44,6 +48,27 @@ pub(in crate::step) struct Decomposition {
     has_histories: bool,
     /// End of the contact histories of the state that may not be zero, in entries.
     written: usize,
+    /// Bodies of which other parts of the scene have ghosts, in order.
+    sent: Vec<u32>,
+    /// These as they are after the step, as far as it has come.
+    sent_bodies: Vec<Body>,
+    /// Number of pieces of a step, each of which can be sent when it is done.
+    pieces: usize,
+}
+
+/// Where a body is while subdomains have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::step) struct Slot {
+    pub body: u32,
+    /// Its lane among sixteen balls side by side; none if it stands alone.
+    lane: Option<u32>,
+}
+
+impl Slot {
+    /// That of a body that stands alone.
+    pub fn alone(body: u32) -> Slot {
+        Slot { body, lane: None }
+    }
 }
 
 /// Whether the subdomains have the pairs of the current lists, and of which step the spheres of the state are.
@@ -75,6 +100,8 @@ pub(super) struct SubdomainView<'a> {
     pub bodies: &'a mut [Body],
     pub spheres: &'a mut [Sphere],
     pub loads: &'a mut [SphereLoad],
+    /// Those of its bodies that are sent to other parts of the scene.
+    pub sent: &'a mut [Body],
 }
 
 impl Decomposition {
@@ -117,7 +144,18 @@ impl Decomposition {
         self.subdomains.resize_with(count, Subdomain::default);
         self.scratch.resize_with(count, Box::default);
         let tasks = self.subdomains.par_iter_mut().zip(ranges);
-        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, histories, bodies, &balls));
+        let sent = &self.sent;
+        tasks.for_each(|(subdomain, bodies)| {
+            subdomain.fill(state, histories, bodies, &balls);
+            subdomain.set_sent(sent);
+        });
+        self.sent_bodies.resize(sent.len(), Body::default());
+        let least = self.subdomains.iter().map(|own| own.chunks.len()).min();
+        let is_whole = sent.is_empty() || sleep_steps > 0;
+        self.pieces = match least {
+            Some(least) if !is_whole => (least / LEAST_CHUNKS).clamp(1, MOST_PIECES),
+            _ => 1,
+        };
         self.phase = Phase::Current;
         self.has_histories = size > 0;
     }
@@ -245,61 +283,89 @@ impl Decomposition {
         }
     }
 
-    /// A body as it is after the last step.
-    pub fn body(&self, state: &State, index: usize) -> Body {
-        match self.column_of(index) {
-            Some((first, lane)) => {
-                let columns = &side_by_side(&state.bodies[first..first + WIDTH])[0];
-                cast(of_column(columns, lane))
-            }
-            None => state.bodies[index],
-        }
+    /// Says which bodies are sent to other parts of the scene, from when the subdomains are filled next. They are in order.
+    pub fn set_sent(&mut self, bodies: &[u32]) {
+        self.sent.clear();
+        self.sent.extend_from_slice(bodies);
     }
 
-    /// Changes a body as it is after the last step, and poses its spheres for the next one, which has the parameters `next`.
-    pub fn change_body(
-        &mut self,
-        state: &mut State,
-        next: &Params,
-        index: usize,
-        change: impl FnOnce(Body) -> Body,
-    ) {
-        let body;
-        match self.column_of(index) {
-            Some((first, lane)) => {
-                let columns = &mut side_by_side_mut(&mut state.bodies[first..first + WIDTH])[0];
-                body = change(cast(of_column(columns, lane)));
-                set_column(columns, lane, cast(body));
+    /// The bodies that are sent, as they are after the step, as far as it has come.
+    pub fn sent_bodies(&self) -> &[Body] {
+        &self.sent_bodies
+    }
+
+    /// Number of pieces in which a step is taken.
+    pub fn pieces(&self) -> usize {
+        self.pieces
+    }
+
+    /// The piece of a step that has each of the bodies that are sent.
+    pub fn pieces_of_sent(&self) -> Vec<usize> {
+        let mut pieces = Vec::with_capacity(self.sent.len());
+        for subdomain in &self.subdomains {
+            for piece in 0..self.pieces {
+                for chunk in &subdomain.chunks[subdomain.piece(piece, self.pieces)] {
+                    pieces.extend(chunk.sent.clone().map(|_| piece));
+                }
             }
-            None => {
-                body = change(state.bodies[index]);
-                state.bodies[index] = body;
+        }
+        pieces
+    }
+
+    /// Gives bodies, each in its slot, new values after the last step, but for kind and first sphere. Poses their spheres for the
+    /// next one, which has the parameters `next`.
+    pub fn set_bodies(&mut self, state: &mut State, next: &Params, bodies: &mut [(Slot, Body)]) {
+        let is_folded = self.folded && self.is_filled();
+        for (slot, body) in bodies.iter_mut() {
+            let index = slot.body as usize;
+            match slot.lane.filter(|_| is_folded) {
+                Some(lane) => {
+                    let lane = lane as usize;
+                    let own = &mut state.bodies[index - lane..index - lane + WIDTH];
+                    let columns = &mut side_by_side_mut(own)[0];
+                    *body = moved(&cast(of_column(columns, lane)), body);
+                    set_column(columns, lane, cast(*body));
+                }
+                None => {
+                    *body = moved(&state.bodies[index], body);
+                    state.bodies[index] = *body;
+                }
             }
         }
         if self.phase == Phase::Ahead {
-            let own = state.spheres_of(&body);
-            let mut spheres = take(&mut state.spheres);
-            pose_some(state, next, &[body], index, &mut spheres[own]);
-            state.spheres = spheres;
+            // Those of a body that sleeps on stay as they are.
+            let own = bodies.iter();
+            let own = own.flat_map(|(_, body)| &state.spheres[state.spheres_of(body)]);
+            let mut spheres: Vec<Sphere> = own.copied().collect();
+            let alone: Vec<Body> = bodies.iter().map(|(_, body)| *body).collect();
+            pose_some(state, next, &alone, 0, &mut spheres);
+            let mut spheres = spheres.into_iter();
+            for (slot, body) in bodies.iter() {
+                for place in state.spheres_of(body) {
+                    let sphere = spheres.next().expect("each body has posed its own");
+                    state.spheres[place] = Sphere {
+                        body: slot.body,
+                        ..sphere
+                    };
+                }
+            }
         }
     }
 
-    fn subdomain_of(&self, body: usize) -> usize {
-        self.subdomains
-            .partition_point(|subdomain| subdomain.bodies.end <= body)
-    }
-
-    /// The first of the sixteen balls side by side among which a body is, and its lane; none if it stands alone.
-    fn column_of(&self, body: usize) -> Option<(usize, usize)> {
-        if self.phase == Phase::Empty || !self.folded {
-            return None;
-        }
-        let subdomain = &self.subdomains[self.subdomain_of(body)];
-        let place = body - subdomain.bodies.start;
+    /// Where a body is.
+    pub fn slot_of(&self, body: u32) -> Slot {
+        debug_assert!(self.is_filled());
+        let index = body as usize;
+        let all = &self.subdomains;
+        let subdomain = &all[all.partition_point(|subdomain| subdomain.bodies.end <= index)];
+        let place = index - subdomain.bodies.start;
         let chunks = &subdomain.chunks;
         let chunk = &chunks[chunks.partition_point(|chunk| chunk.bodies.end <= place)];
         let lane = (place - chunk.bodies.start) % WIDTH;
-        chunk.balls.then_some((body - lane, lane))
+        Slot {
+            body,
+            lane: chunk.balls.then_some(lane as u32),
+        }
     }
 
     /// Has the next step begin with what is in the state, which has changed, but for contact histories.
@@ -344,19 +410,22 @@ impl Decomposition {
         let mut rest = &mut bodies[..];
         let mut rest_of_spheres = &mut spheres[..];
         let mut rest_of_loads = &mut sphere_loads[..];
+        let mut rest_of_sent = &mut self.sent_bodies[..];
         let scratch = self.scratch.iter_mut().zip(&mut self.shares);
         for (subdomain, (scratch, share)) in self.subdomains.iter_mut().zip(scratch) {
-            let (bodies, spheres, loads);
+            let (bodies, spheres, loads, sent);
             let count = subdomain.spheres.len();
             (bodies, rest) = rest.split_at_mut(subdomain.bodies.len());
             (spheres, rest_of_spheres) = rest_of_spheres.split_at_mut(count);
             (loads, rest_of_loads) = rest_of_loads.split_at_mut(count);
+            (sent, rest_of_sent) = rest_of_sent.split_at_mut(subdomain.sent.len());
             let view = SubdomainView {
                 subdomain,
                 scratch,
                 bodies,
                 spheres,
                 loads,
+                sent,
             };
             views.push((view, share));
         }
@@ -374,5 +443,14 @@ impl Decomposition {
         state.spheres = spheres;
         state.sphere_loads = sphere_loads;
         all
+    }
+}
+
+/// A body of a part of a scene that has moved as it did in another part.
+fn moved(before: &Body, body: &Body) -> Body {
+    Body {
+        kind: before.kind,
+        first_sphere: before.first_sphere,
+        ..*body
     }
 }

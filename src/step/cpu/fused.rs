@@ -1,96 +1,155 @@
 //! `contacts`, `walls`, `integrate` and the `pose` of the next step in one go, chunk by chunk.
 
 use std::fmt;
+use std::mem::take;
 use std::time::Duration;
 
-use super::Border;
-use super::ball_block::fold;
+use bytemuck::cast;
+
+use super::ball_block::{fold, of_column, side_by_side};
 use super::contact_rows::{ContactScratch, larger};
 use super::contacts;
 use super::decomposition::{Decomposition, SubdomainView};
 use super::integrate::{
     self, Bodies, IntegrateScratch, Kinds, Moved, Step, integrate_balls, integrate_some,
 };
+use super::lanes::WIDTH;
 use super::pose::{pose_all, pose_balls, pose_some};
 use super::subdomain::Chunk;
 use super::wall_batch::WallBatch;
 use super::walls::{self, WallOutcome};
+use crate::math::each::for_each_pair;
 use crate::state::State;
 use crate::state::layout::Params;
 use crate::step::Pass;
 use crate::step::clock::{Clock, Stopwatch};
+use crate::step::wall_load::Digits;
 
 /// The passes that [`fused_step`] runs; the last one is that of the next step.
 pub(super) const FUSED: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
 
-/// Runs the passes `contacts`, `walls`, `integrate` and the next `pose` chunk by chunk, so that what one writes is still in
-/// the cache when the next one reads it. The bits are those of the passes one after the other.
-///
-/// None of them reads what another subdomain writes: `integrate` writes bodies, `pose` the spheres of the subdomain, and
-/// contacts read those and ghosts. Nor do they read what has been posed already: pairs look ahead only, unless bodies may
-/// sleep; then all contacts are evaluated first. After the `last` step nothing is posed: the state has the spheres of that
-/// step. Returns the time that each of [`FUSED`] took, as if one came after the other; zero without a clock.
+/// Runs the passes `contacts`, `walls`, `integrate` and the next `pose` of all bodies. Returns the time that each of [`FUSED`] took,
+/// as if one came after the other; zero without a clock.
 pub(super) fn fused_step(
     state: &mut State,
     decomposition: &mut Decomposition,
     last: bool,
     clock: Option<Clock>,
-    border: Option<&mut dyn Border>,
 ) -> [Duration; FUSED.len()] {
-    if state.bodies.is_empty() {
-        // Walls move all the same.
-        if let Some(border) = border {
-            WallOutcome::new(state).sum_with(border).note(state);
-        }
-        integrate::end(state, Moved::default());
-        return Default::default();
+    let mut step = FusedStep::begin(state, decomposition, last, clock);
+    for piece in 0..decomposition.pieces() {
+        step.take(state, decomposition, piece);
     }
-    let mut watch = Stopwatch::start(clock);
-    let contacts = contacts::kernel(state);
-    let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
-    let step = integrate::begin(state);
-    let mut next = state.params;
-    next.deform(state.stats[0].step.wrapping_add(1));
-    let next = (!last).then_some(&next);
-    let fold = decomposition.folds();
-    let run = |state: &State, view: SubdomainView| {
-        let mut task = Task {
-            state,
-            contacts,
-            walls,
-            step: &step,
-            next,
-            fold,
-            outcome: StepOutcome::new(state),
-            watch: Stopwatch::start(clock),
-            view,
-        };
-        task.run();
-        task.outcome
-    };
-    let mut outcome = decomposition.for_each(state, run, StepOutcome::default, StepOutcome::and);
-    if let Some(border) = border {
-        outcome.walls = outcome.walls.sum_with(border);
-    }
-    let largest = &mut state.stats[0].max_overlap_fraction;
-    *largest = (*largest).max(outcome.fraction.to_bits());
-    if walls.is_some() {
-        outcome.walls.note(state);
-    }
-    integrate::end(state, outcome.moved);
-    if outcome.moved.is_lost() {
-        decomposition.write_back(state);
-        pose_all(state);
-    } else if !last {
-        decomposition.set_posed();
-    }
-    // Threads work side by side: each pass has its share of the time that went by.
-    let all = outcome.times.iter().sum::<Duration>().as_secs_f64();
-    let share = watch.lap().as_secs_f64() / all.max(f64::MIN_POSITIVE);
-    outcome.times.map(|time| time.mul_f64(share))
+    step.end(state, decomposition, &mut |_| ())
 }
 
-/// A step of a subdomain.
+/// The passes `contacts`, `walls`, `integrate` and the next `pose`, chunk by chunk, so that what one writes is still in the cache when
+/// the next one reads it. The bits are those of the passes one after the other.
+///
+/// None of them reads what another subdomain writes: `integrate` writes bodies, `pose` the spheres of the subdomain, and
+/// contacts read those and ghosts. Nor do they read what has been posed already: pairs look ahead only, unless bodies may
+/// sleep; then all contacts are evaluated first. After the last step nothing is posed: the state has the spheres of that
+/// step.
+///
+/// The step comes in [pieces](Decomposition::pieces), so that a part of a scene can send what is done.
+pub(in crate::step) struct FusedStep {
+    /// None without bodies: these kernels are not there for all laws.
+    contacts: Option<contacts::Kernel>,
+    walls: Option<walls::Kernel>,
+    step: Step,
+    /// Parameters of the next step; none after the last one.
+    next: Option<Params>,
+    /// Whether balls are to be put side by side first.
+    fold: bool,
+    outcome: StepOutcome,
+    clock: Option<Clock>,
+    watch: Stopwatch,
+}
+
+impl FusedStep {
+    pub(super) fn begin(
+        state: &mut State,
+        decomposition: &mut Decomposition,
+        last: bool,
+        clock: Option<Clock>,
+    ) -> FusedStep {
+        let watch = Stopwatch::start(clock);
+        let has_bodies = !state.bodies.is_empty();
+        let has_walls = has_bodies && state.params.wall_count > 0;
+        let mut next = state.params;
+        next.deform(state.stats[0].step.wrapping_add(1));
+        FusedStep {
+            contacts: has_bodies.then(|| contacts::kernel(state)),
+            walls: has_walls.then(|| walls::kernel(state)),
+            step: integrate::begin(state),
+            next: (!last).then_some(next),
+            fold: decomposition.folds(),
+            outcome: StepOutcome::new(state),
+            clock,
+            watch,
+        }
+    }
+
+    /// Takes a piece of the step, which comes after those of before.
+    pub fn take(&mut self, state: &mut State, decomposition: &mut Decomposition, piece: usize) {
+        let Some(contacts) = self.contacts else {
+            return;
+        };
+        let pieces = decomposition.pieces();
+        let run = |state: &State, view: SubdomainView| {
+            let mut task = Task {
+                state,
+                contacts,
+                walls: self.walls,
+                step: &self.step,
+                next: self.next.as_ref(),
+                fold: self.fold,
+                outcome: StepOutcome::new(state),
+                watch: Stopwatch::start(self.clock),
+                view,
+            };
+            task.run(piece, pieces);
+            task.outcome
+        };
+        let outcome = decomposition.for_each(state, run, StepOutcome::default, StepOutcome::and);
+        self.outcome = take(&mut self.outcome).and(outcome);
+    }
+
+    /// Ends the step; before walls move, `sum` adds what the other parts of a scene do to them. Returns the time that each of [`FUSED`]
+    /// took.
+    pub fn end(
+        self,
+        state: &mut State,
+        decomposition: &mut Decomposition,
+        sum: &mut dyn FnMut(&mut [Digits]),
+    ) -> [Duration; FUSED.len()] {
+        let FusedStep {
+            next,
+            mut outcome,
+            mut watch,
+            ..
+        } = self;
+        if !outcome.walls.sums.is_empty() {
+            sum(&mut outcome.walls.sums);
+        }
+        let largest = &mut state.stats[0].max_overlap_fraction;
+        *largest = (*largest).max(outcome.fraction.to_bits());
+        outcome.walls.note(state);
+        integrate::end(state, outcome.moved);
+        if outcome.moved.is_lost() {
+            decomposition.write_back(state);
+            pose_all(state);
+        } else if next.is_some() && !state.bodies.is_empty() {
+            decomposition.set_posed();
+        }
+        // Threads work side by side: each pass has its share of the time that went by.
+        let all = outcome.times.iter().sum::<Duration>().as_secs_f64();
+        let share = watch.lap().as_secs_f64() / all.max(f64::MIN_POSITIVE);
+        outcome.times.map(|time| time.mul_f64(share))
+    }
+}
+
+/// A piece of a step of a subdomain.
 struct Task<'a> {
     state: &'a State,
     contacts: contacts::Kernel,
@@ -106,25 +165,27 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn run(&mut self) {
+    fn run(&mut self, piece: usize, pieces: usize) {
         let SubdomainView {
             subdomain,
             scratch,
             spheres,
             ..
         } = &mut self.view;
-        let before = subdomain.before.clone();
-        let contacts = &mut scratch.contacts;
-        self.outcome.fraction = (self.contacts)(
-            self.state,
-            subdomain,
-            spheres,
-            &before,
-            &mut [],
-            contacts,
-            &[],
-        );
-        let chunks = subdomain.chunks.clone();
+        if piece == 0 {
+            let before = subdomain.before.clone();
+            let contacts = &mut scratch.contacts;
+            self.outcome.fraction = (self.contacts)(
+                self.state,
+                subdomain,
+                spheres,
+                &before,
+                &mut [],
+                contacts,
+                &[],
+            );
+        }
+        let chunks = subdomain.chunks[subdomain.piece(piece, pieces)].to_vec();
         if self.state.params.sleep_steps == 0 {
             for chunk in &chunks {
                 self.touch(chunk);
@@ -144,6 +205,7 @@ impl Task<'_> {
             bodies,
             spheres,
             loads,
+            ..
         } = &mut self.view;
         let (loads, soon) = (
             &mut loads[chunk.spheres.clone()],
@@ -180,6 +242,7 @@ impl Task<'_> {
             bodies,
             spheres,
             loads,
+            sent,
         } = &mut self.view;
         let first = subdomain.bodies.start + chunk.bodies.start;
         let kinds = Kinds::from(self.state);
@@ -206,6 +269,16 @@ impl Task<'_> {
         self.outcome.moved = self.outcome.moved.and(moved);
         self.outcome.lap(2, &mut self.watch);
         let bodies = &bodies[chunk.bodies.clone()];
+        let places = &subdomain.sent[chunk.sent.clone()];
+        for_each_pair(&mut sent[chunk.sent.clone()], places, |sent, &place| {
+            let place = place as usize - chunk.bodies.start;
+            *sent = if chunk.balls {
+                let columns = &side_by_side(bodies)[place / WIDTH];
+                cast(of_column(columns, place % WIDTH))
+            } else {
+                bodies[place]
+            };
+        });
         match self.next.filter(|_| !moved.is_lost()) {
             Some(next) if chunk.balls => pose_balls(next, kinds, bodies, first, spheres),
             Some(next) => pose_some(self.state, next, bodies, first, spheres),

@@ -71,8 +71,9 @@ mod walls;
 use bin::bin;
 use bonds::bonds;
 use contacts::contacts;
-pub(in crate::step) use decomposition::Decomposition;
+pub(in crate::step) use decomposition::{Decomposition, MOST_PIECES, Slot};
 use forces::forces;
+pub(in crate::step) use fused::FusedStep;
 use fused::{FUSED, fused_step};
 use heat::heat;
 use integrate::integrate;
@@ -86,7 +87,6 @@ use crate::math::parallel::Threads;
 use crate::state::State;
 use crate::state::trace::Trace;
 use crate::step::clock::{Clock, Stopwatch};
-use crate::step::wall_load::Digits;
 use crate::step::{Canceller, Pass, PassTimes};
 
 /// Least number of elements that a thread takes at a time; less costs more than it gains.
@@ -121,17 +121,6 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
 
 /// A function that is called after each step, with its number.
 pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
-
-/// Calls of a part of a scene to those who step the other parts: see
-/// [`cluster`](super::cluster).
-pub(in crate::step) trait Border: Send {
-    /// Sums the loads on walls over all parts.
-    fn sum(&mut self, loads: &mut [Digits]);
-
-    /// After a step, sends where the own bodies are now, and takes over where those of others are; and learns whether
-    /// anywhere the lists are stale or a body is lost.
-    fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition);
-}
 
 impl CpuEngine {
     /// The engine with a clock, by which it balances threads and times passes.
@@ -193,7 +182,7 @@ impl CpuEngine {
                 last = taken + 1 == count || canceller.is_cancelled();
                 last
             };
-            self.take_step(state, &mut is_last, None, None);
+            self.take_step(state, &mut is_last, None);
             taken += 1;
             if let Some(after) = &mut after {
                 self.decomposition.give_bodies(state);
@@ -204,15 +193,26 @@ impl CpuEngine {
         taken
     }
 
-    /// Takes a step of a part of a scene, beside others that step the other parts.
-    pub(in crate::step) fn step_beside(
+    /// Begins a step of a part of a scene, beside others that step the other parts: these have ghosts of some bodies, which are `sent`, in
+    /// order. Returns whether the bodies are in other slots and pieces than before.
+    pub(in crate::step) fn begin_beside(
         &mut self,
         state: &mut State,
         is_last: bool,
-        border: &mut dyn Border,
-    ) {
-        self.take_step(state, &mut || is_last, None, Some(border));
-        border.end_step(state, &mut self.decomposition);
+        sent: &[u32],
+    ) -> (FusedStep, bool) {
+        let is_due = state.stats[0].stale == 1 || !self.decomposition.is_filled();
+        if is_due {
+            self.decomposition.set_sent(sent);
+        }
+        self.prepare(state, None);
+        let step = FusedStep::begin(state, &mut self.decomposition, is_last, None);
+        (step, is_due)
+    }
+
+    /// The subdomains.
+    pub(in crate::step) fn decomposition(&mut self) -> &mut Decomposition {
+        &mut self.decomposition
     }
 
     /// Gives the state all that it does not have.
@@ -240,7 +240,7 @@ impl CpuEngine {
         let clock = self.decomposition.clock;
         let mut sums = PassTimes::default();
         for step in 0..steps {
-            let times = self.take_step(state, &mut || step + 1 == steps, clock, None);
+            let times = self.take_step(state, &mut || step + 1 == steps, clock);
             sums.iter_mut()
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
@@ -256,8 +256,18 @@ impl CpuEngine {
         state: &mut State,
         is_last: &mut dyn FnMut() -> bool,
         clock: Option<Clock>,
-        border: Option<&mut dyn Border>,
     ) -> PassTimes {
+        let mut times = self.prepare(state, clock);
+        // Lists of many million bodies take seconds: whoever cancels meanwhile waits for this step alone.
+        let fused = fused_step(state, &mut self.decomposition, is_last(), clock);
+        for (pass, time) in FUSED.into_iter().zip(fused) {
+            times[pass as usize] += time;
+        }
+        times
+    }
+
+    /// Takes the passes of a step that come before the fused ones. Returns the time that each took by `clock`.
+    fn prepare(&mut self, state: &mut State, clock: Option<Clock>) -> PassTimes {
         let CpuEngine {
             decomposition,
             scratch,
@@ -300,11 +310,6 @@ impl CpuEngine {
         lap(Pass::Bonds);
         heat(state);
         lap(Pass::Heat);
-        // Lists of many million bodies take seconds: whoever cancels meanwhile waits for this step alone.
-        let fused = fused_step(state, decomposition, is_last(), clock, border);
-        for (pass, time) in FUSED.into_iter().zip(fused) {
-            times[pass as usize] += time;
-        }
         times
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct Subdomain {
     /// Contact history with each of these facets.
     pub facet_histories: Vec<Vec4>,
     pub chunks: Vec<Chunk>,
+    /// Places of bodies of which other parts of a scene have ghosts, in order.
+    pub sent: Vec<u32>,
     pub fill_scratch: FillScratch,
 }
 
@@ -206,6 +208,8 @@ pub(super) struct Chunk {
     pub rows: Range<usize>,
     pub reactions: Range<usize>,
     pub wall_neighbours: Range<usize>,
+    /// Those of its bodies in [`Subdomain::sent`].
+    pub sent: Range<usize>,
 }
 
 impl Chunk {
@@ -220,11 +224,32 @@ impl Chunk {
             rows: after(&self.rows),
             reactions: after(&self.reactions),
             wall_neighbours: after(&self.wall_neighbours),
+            sent: 0..0,
         }
     }
 }
 
 impl Subdomain {
+    /// Takes over those of some bodies, in order, that it has: other parts of a scene have ghosts of them.
+    pub fn set_sent(&mut self, all: &[u32]) {
+        let Range { start, end } = self.bodies;
+        let [first, last] =
+            [start, end].map(|end| all.partition_point(|&own| (own as usize) < end));
+        self.sent.clear();
+        let own = all[first..last].iter();
+        self.sent.extend(own.map(|body| body - start as u32));
+        let before = |place: usize| self.sent.partition_point(|&own| (own as usize) < place);
+        for chunk in &mut self.chunks {
+            chunk.sent = before(chunk.bodies.start)..before(chunk.bodies.end);
+        }
+    }
+
+    /// The chunks of one of several pieces of a step.
+    pub fn piece(&self, piece: usize, pieces: usize) -> Range<usize> {
+        let [start, end] = [piece, piece + 1].map(|piece| self.chunks.len() * piece / pieces);
+        start..end
+    }
+
     /// Gives back its balls, and the loads on them.
     pub fn give_bodies(&self, bodies: &mut [Body], loads: &mut [SphereLoad]) {
         for chunk in self.chunks.iter().filter(|chunk| chunk.balls) {

@@ -4,7 +4,6 @@ use std::mem::take;
 
 use glam::{Vec3, Vec4};
 
-use super::Border;
 use super::ball_block::{ChunkLoads, loads_side_by_side_mut};
 use super::contacts::add;
 use super::decomposition::{Decomposition, SubdomainView};
@@ -81,14 +80,6 @@ impl WallOutcome {
             fraction: self.fraction.max(other.fraction),
             sums: together(self.sums, other.sums),
         }
-    }
-
-    /// With those of all parts of the scene.
-    pub fn sum_with(mut self, border: &mut dyn Border) -> WallOutcome {
-        if !self.sums.is_empty() {
-            border.sum(&mut self.sums);
-        }
-        self
     }
 
     pub fn note(&self, state: &mut State) {
