@@ -10,7 +10,7 @@ use glam::{DVec3, IVec3, UVec3, Vec4};
 use super::Ranks;
 use super::blocks::{Blocks, Place};
 use super::bytes::{Reader, Writer};
-use super::pieces::{Piece, Pieces};
+use super::pieces::Piece;
 use super::post::{Counts, Post};
 use crate::math::grid::FRACTION;
 use crate::state::State;
@@ -19,8 +19,6 @@ use crate::state::layout::{
     History, Member, SPRING, Sphere, SphereLoad, WALL,
 };
 use crate::step::Canceller;
-use crate::step::cpu::{CpuEngine, Decomposition, FusedStep, MOST_PIECES, Slot};
-use crate::step::wall_load::Digits;
 
 /// Cost of a sphere in a step; an entry of its neighbour list costs one.
 pub(super) const SPHERE_COST: u64 = 4;
@@ -85,18 +83,18 @@ pub(super) struct Edges {
     /// The cost of all bodies at the last cut.
     cut_cost: i64,
     /// Own bodies of which other ranks have ghosts, by rank and in order.
-    sent: Vec<(usize, Vec<u32>)>,
+    pub sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
-    received: Vec<(usize, Vec<u32>)>,
+    pub received: Vec<(usize, Vec<u32>)>,
     /// All that are sent, each once and in order.
-    sent_bodies: Vec<u32>,
+    pub sent_bodies: Vec<u32>,
     /// Both, by the pieces of a step in which they are sent.
-    pieces: Vec<Piece>,
+    pub pieces: Vec<Piece>,
     /// Number of times that lists may still be built with these; zero once anything else than steps has changed the part.
     stays: u32,
     /// Whether the steps are to end, as this rank knows; only rank 0 does.
     pub canceller: Canceller,
-    ending: bool,
+    pub ending: bool,
 }
 
 /// Bodies that have come from other ranks, with all that they carry: side by side, for there may be very many.
@@ -809,7 +807,7 @@ impl Edges {
 
     /// Sends a message to each rank that has ghosts of own bodies, and takes those of the ranks that step the ghosts here, which have
     /// so many bytes for each.
-    fn swap(&mut self, sent: Vec<(usize, Vec<u8>)>, size: usize) -> Vec<Vec<u8>> {
+    pub fn swap(&mut self, sent: Vec<(usize, Vec<u8>)>, size: usize) -> Vec<Vec<u8>> {
         let lengths = self.received.iter().map(|(_, ghosts)| size * ghosts.len());
         let mut received: Vec<Vec<u8>> = lengths.map(|length| vec![0; length]).collect();
         let sent: Vec<(usize, &[u8])> = sent.iter().map(|(rank, own)| (*rank, &own[..])).collect();
@@ -890,168 +888,6 @@ impl Edges {
                 state.body_heat[ghost as usize] = pod_read_unaligned(row);
             }
         }
-    }
-}
-
-/// Steps.
-impl Edges {
-    /// Has bodies sent when the whole step is done.
-    fn take_in_one_piece(&mut self) {
-        let place = |body: &u32| self.sent_bodies.binary_search(body);
-        let sent = self.sent.iter().map(|(rank, bodies)| {
-            let places = bodies.iter().map(|body| place(body).expect("it is sent"));
-            (*rank, places.map(|place| (place as u32, 0)).collect())
-        });
-        let received = self.received.iter().map(|(rank, ghosts)| {
-            let slots = ghosts.iter().map(|&ghost| (Slot::alone(ghost), 0));
-            (*rank, slots.collect())
-        });
-        let (sent, received): (Vec<_>, Vec<_>) = (sent.collect(), received.collect());
-        self.pieces = Piece::divide(1, &sent, &received);
-    }
-
-    /// Tells the other ranks in which piece of a step each body comes of which they have a ghost, and learns that of the ghosts here.
-    /// Who takes a step in fewer pieces than others has the last ones.
-    fn agree_on_pieces(&mut self, decomposition: &Decomposition) {
-        let first = MOST_PIECES - decomposition.pieces();
-        let pieces = decomposition.pieces_of_sent();
-        let of_sent = |body: u32| {
-            let place = self.sent_bodies.binary_search(&body);
-            let place = place.expect("it is sent");
-            (place as u32, first + pieces[place])
-        };
-        let sent = self.sent.iter().map(|(rank, bodies)| {
-            let bodies = bodies.iter().map(|&body| of_sent(body));
-            (*rank, bodies.collect())
-        });
-        let sent: Vec<(usize, Vec<(u32, usize)>)> = sent.collect();
-        let messages = sent.iter().map(|(rank, bodies)| {
-            let pieces = bodies.iter().map(|(_, piece)| *piece as u8);
-            (*rank, pieces.collect())
-        });
-        let come = self.swap(messages.collect(), size_of::<u8>());
-        let received = self.received.iter().zip(&come);
-        let received = received.map(|((rank, ghosts), pieces)| {
-            let slots = ghosts.iter().map(|&ghost| decomposition.slot_of(ghost));
-            let pieces = pieces.iter().copied().map(usize::from);
-            (*rank, slots.zip(pieces).collect())
-        });
-        let received: Vec<_> = received.collect();
-        self.pieces = Piece::divide(MOST_PIECES, &sent, &received);
-    }
-
-    /// Takes a step with the CPU engine.
-    pub fn step(&mut self, engine: &mut CpuEngine, state: &mut State, is_last: bool) {
-        let (step, is_new) = engine.begin_beside(state, is_last, &self.sent_bodies);
-        let decomposition = engine.decomposition();
-        if is_new {
-            self.agree_on_pieces(decomposition);
-        }
-        let mut step = CpuStep {
-            state,
-            decomposition,
-            step: Some(step),
-            entries: &self.entries,
-            is_cancelled: self.canceller.is_cancelled(),
-            marks: Marks::default(),
-        };
-        self.post.take_pieces(&mut self.pieces, 0, &mut step);
-        let marks = step.marks;
-        self.end_step(state, decomposition, marks);
-    }
-
-    /// Ends a step that a device has taken: sends the bodies, which the state has.
-    pub fn send_step(&mut self, state: &mut State) {
-        let bodies = self.sent_bodies.iter();
-        let mut step = DeviceStep {
-            bodies: bodies.map(|&body| state.bodies[body as usize]).collect(),
-            marks: Marks::new(state, &self.entries, self.canceller.is_cancelled()),
-        };
-        self.post.take_pieces(&mut self.pieces, 0, &mut step);
-        let marks = step.marks;
-        self.end_step(state, &mut Decomposition::default(), marks);
-    }
-
-    /// Sums loads on walls over all ranks.
-    pub fn sum(&mut self, loads: &mut [Digits]) {
-        self.post.sum(loads.as_flattened_mut());
-    }
-
-    /// Ends a step: ghosts are where they have come to on their ranks.
-    fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition, marks: Marks) {
-        let mut ghosts: Vec<(Slot, Body)> = self.pieces.iter().flat_map(Piece::ghosts).collect();
-        let mut next = state.params;
-        next.deform(state.stats[0].steps);
-        bodies.set_bodies(state, &next, &mut ghosts);
-        self.swap_heat(state);
-        let stats = &mut state.stats[0];
-        let Marks([stale, lost, cancelled]) = marks;
-        (stats.stale, stats.runaway) = (stale as u32, lost as u32);
-        self.ending = cancelled == 1;
-        let counts = &mut self.post.counts;
-        counts.steps += 1;
-        counts.ghosts += ghosts.len() as u64;
-        self.post.end_step();
-    }
-}
-
-/// What all ranks learn of a step: whether the lists are stale anywhere, which body is lost, counted from 1 in the whole scene, and
-/// whether the steps are to end.
-#[derive(Clone, Copy, Default)]
-struct Marks([i64; 3]);
-
-impl Marks {
-    fn new(state: &State, entries: &[Entry], is_cancelled: bool) -> Marks {
-        let stats = &state.stats[0];
-        let lost = stats.runaway.checked_sub(1);
-        let lost = lost.map_or(0, |body| entries[body as usize].body + 1);
-        Marks([stats.stale, lost, is_cancelled.into()].map(i64::from))
-    }
-}
-
-/// A step of the CPU engine.
-struct CpuStep<'a> {
-    state: &'a mut State,
-    decomposition: &'a mut Decomposition,
-    /// None once it has ended.
-    step: Option<FusedStep>,
-    entries: &'a [Entry],
-    is_cancelled: bool,
-    marks: Marks,
-}
-
-impl Pieces for CpuStep<'_> {
-    fn take(&mut self, piece: usize) -> &[Body] {
-        let first = MOST_PIECES - self.decomposition.pieces();
-        if let (Some(step), Some(piece)) = (&mut self.step, piece.checked_sub(first)) {
-            step.take(self.state, self.decomposition, piece);
-        }
-        self.decomposition.sent_bodies()
-    }
-
-    fn end(&mut self, post: &mut Post) {
-        if let Some(step) = self.step.take() {
-            let sum = &mut |loads: &mut [Digits]| post.sum(loads.as_flattened_mut());
-            step.end(self.state, self.decomposition, sum);
-        }
-        self.marks = Marks::new(self.state, self.entries, self.is_cancelled);
-        post.maximum(&mut self.marks.0);
-    }
-}
-
-/// A step that a device has taken.
-struct DeviceStep {
-    bodies: Vec<Body>,
-    marks: Marks,
-}
-
-impl Pieces for DeviceStep {
-    fn take(&mut self, _: usize) -> &[Body] {
-        &self.bodies
-    }
-
-    fn end(&mut self, post: &mut Post) {
-        post.maximum(&mut self.marks.0);
     }
 }
 

@@ -54,6 +54,7 @@ mod ranks;
 mod scribe;
 mod share;
 mod start;
+mod steps;
 
 pub use engine::{Wanted, WantedGpu};
 pub use ranks::Ranks;
