@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytemuck::{bytes_of, pod_read_unaligned};
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::post::Post;
 use crate::state::layout::Body;
@@ -11,10 +11,10 @@ use crate::step::cpu::Slot;
 
 /// A message to or from another rank, of bodies one after the other.
 pub(super) struct Message<T> {
-    pub rank: usize,
-    /// What the bodies are: their places in the list of all that are sent, or the slots of ghosts.
-    pub bodies: Vec<T>,
-    bytes: Vec<u8>,
+    rank: usize,
+    /// What these are: their places in the list of all that are sent, or the slots of ghosts.
+    places: Vec<T>,
+    bodies: Vec<Body>,
 }
 
 /// The messages of a piece of a step.
@@ -34,12 +34,12 @@ pub(super) trait Pieces {
 }
 
 impl<T: Copy> Message<T> {
-    fn new(rank: usize, bodies: Vec<T>) -> Message<T> {
-        let bytes = vec![0; size_of::<Body>() * bodies.len()];
+    fn new(rank: usize, places: Vec<T>) -> Message<T> {
+        let bodies = vec![Body::default(); places.len()];
         Message {
             rank,
+            places,
             bodies,
-            bytes,
         }
     }
 
@@ -75,13 +75,12 @@ impl Piece {
         pieces
     }
 
-    /// The ghosts that have come, and where they are.
-    pub fn ghosts(&self) -> impl Iterator<Item = (Slot, Body)> {
-        self.received.iter().flat_map(|message| {
-            let bodies = message.bytes.chunks_exact(size_of::<Body>());
-            let bodies = bodies.map(pod_read_unaligned);
-            message.bodies.iter().copied().zip(bodies)
-        })
+    /// Adds the ghosts that have come, and where they are.
+    pub fn give(&self, slots: &mut Vec<Slot>, ghosts: &mut Vec<Body>) {
+        for message in &self.received {
+            slots.extend_from_slice(&message.places);
+            ghosts.extend_from_slice(&message.bodies);
+        }
     }
 }
 
@@ -96,21 +95,18 @@ impl Post {
         };
         let bodies = step.take(first);
         for message in &mut piece.sent {
-            message.bytes.clear();
-            for &body in &message.bodies {
-                let body = bytes_of(&bodies[body as usize]);
-                message.bytes.extend_from_slice(body);
-            }
+            let own = message.bodies.iter_mut().zip(&message.places);
+            own.for_each(|(own, &place)| *own = bodies[place as usize]);
         }
         let sent: Vec<(usize, &[u8])> = piece
             .sent
             .iter()
-            .map(|message| (message.rank, &message.bytes[..]))
+            .map(|message| (message.rank, cast_slice(&message.bodies)))
             .collect();
         let mut received: Vec<(usize, &mut [u8])> = piece
             .received
             .iter_mut()
-            .map(|message| (message.rank, &mut message.bytes[..]))
+            .map(|message| (message.rank, cast_slice_mut(&mut message.bodies)))
             .collect();
         self.count_sent(&sent);
         let ranks = self.ranks.clone();
@@ -224,12 +220,12 @@ mod tests {
             order,
             "takes 0, sends [], takes 1, sends [1], takes 2, sends [1], ends, receives, receives, receives"
         );
-        let ghosts: Vec<(u32, u32)> = pieces
+        let (mut slots, mut ghosts) = (Vec::new(), Vec::new());
+        pieces
             .iter()
-            .flat_map(Piece::ghosts)
-            .map(|(slot, body)| (slot.body, body.kind))
-            .collect();
-        assert_eq!(ghosts, [(7, 11), (5, 12)]);
+            .for_each(|piece| piece.give(&mut slots, &mut ghosts));
+        assert_eq!(slots, [7, 5].map(Slot::alone));
+        assert_eq!([ghosts[0].kind, ghosts[1].kind], [11, 12]);
         assert_eq!(post.counts.messages, 2);
     }
 }

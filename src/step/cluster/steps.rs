@@ -92,10 +92,12 @@ impl Edges {
 
     /// Ends a step: ghosts are where they have come to on their ranks.
     fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition, marks: Marks) {
-        let mut ghosts: Vec<(Slot, Body)> = self.pieces.iter().flat_map(Piece::ghosts).collect();
+        let (mut slots, mut ghosts) = (Vec::new(), Vec::new());
+        let pieces = self.pieces.iter();
+        pieces.for_each(|piece| piece.give(&mut slots, &mut ghosts));
         let mut next = state.params;
         next.deform(state.stats[0].steps);
-        bodies.set_bodies(state, &next, &mut ghosts);
+        bodies.set_bodies(state, &next, &slots, &mut ghosts);
         self.swap_heat(state);
         let stats = &mut state.stats[0];
         let Marks([stale, lost, cancelled]) = marks;

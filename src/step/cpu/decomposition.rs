@@ -312,11 +312,17 @@ impl Decomposition {
         pieces
     }
 
-    /// Gives bodies, each in its slot, new values after the last step, but for kind and first sphere. Poses their spheres for the
-    /// next one, which has the parameters `next`.
-    pub fn set_bodies(&mut self, state: &mut State, next: &Params, bodies: &mut [(Slot, Body)]) {
+    /// Gives bodies in some slots new values after the last step, but for kind and first sphere. Poses their spheres for the next
+    /// one, which has the parameters `next`.
+    pub fn set_bodies(
+        &mut self,
+        state: &mut State,
+        next: &Params,
+        slots: &[Slot],
+        bodies: &mut [Body],
+    ) {
         let is_folded = self.folded && self.is_filled();
-        for (slot, body) in bodies.iter_mut() {
+        for (slot, body) in slots.iter().zip(&mut *bodies) {
             let index = slot.body as usize;
             match slot.lane.filter(|_| is_folded) {
                 Some(lane) => {
@@ -332,22 +338,25 @@ impl Decomposition {
                 }
             }
         }
-        if self.phase == Phase::Ahead {
-            // Those of a body that sleeps on stay as they are.
-            let own = bodies.iter();
-            let own = own.flat_map(|(_, body)| &state.spheres[state.spheres_of(body)]);
-            let mut spheres: Vec<Sphere> = own.copied().collect();
-            let alone: Vec<Body> = bodies.iter().map(|(_, body)| *body).collect();
-            pose_some(state, next, &alone, 0, &mut spheres);
-            let mut spheres = spheres.into_iter();
-            for (slot, body) in bodies.iter() {
-                for place in state.spheres_of(body) {
-                    let sphere = spheres.next().expect("each body has posed its own");
-                    state.spheres[place] = Sphere {
-                        body: slot.body,
-                        ..sphere
-                    };
-                }
+        if self.phase != Phase::Ahead {
+            return;
+        }
+        // Those of a body that sleeps on stay as they are.
+        let mut posed = Vec::with_capacity(bodies.len());
+        for body in &*bodies {
+            posed.extend_from_slice(&state.spheres[state.spheres_of(body)]);
+        }
+        pose_some(state, next, bodies, 0, &mut posed);
+        let mut rest = &posed[..];
+        for (slot, body) in slots.iter().zip(bodies) {
+            let own = state.spheres_of(body);
+            let posed;
+            (posed, rest) = rest.split_at(own.len());
+            for (sphere, posed) in state.spheres[own].iter_mut().zip(posed) {
+                *sphere = Sphere {
+                    body: slot.body,
+                    ..*posed
+                };
             }
         }
     }
