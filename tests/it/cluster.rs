@@ -662,6 +662,18 @@ fn a_heap_that_falls_asleep() {
         simulation.step(4000).unwrap();
         assert!(simulation.summary().unwrap().asleep > 0);
     });
+    on_ranks(&model, 2, |simulation| {
+        let mut bytes_of = |steps: u64| {
+            simulation.step(steps).unwrap();
+            let cost = simulation.cluster_cost().unwrap();
+            let all = cost.bytes_per_step * simulation.steps() as f64;
+            (all, 2.0 * 80.0 * cost.ghosts_per_rank)
+        };
+        let (before, _) = bytes_of(15_000);
+        let (after, of_all_ghosts) = bytes_of(400);
+        let asleep = (after - before) / 400.0;
+        assert!(asleep < 0.5 * of_all_ghosts, "{asleep} of {of_all_ghosts}");
+    });
 }
 
 #[test]

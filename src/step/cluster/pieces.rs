@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::{bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 
+use super::bytes::{Reader, Writer};
 use super::post::Post;
 use crate::state::layout::Body;
 use crate::step::clock::Stopwatch;
@@ -12,8 +13,9 @@ use crate::step::cpu::Slot;
 /// A message to or from another rank, of bodies one after the other.
 pub(super) struct Message<T> {
     rank: usize,
-    /// What these are: their places in the list of all that are sent, or the slots of ghosts.
+    /// What they are: their places in the list of all that are sent, or the slots of ghosts.
     places: Vec<T>,
+    /// As they were in the last message.
     bodies: Vec<Body>,
 }
 
@@ -31,6 +33,9 @@ pub(super) trait Pieces {
 
     /// Ends the step, of which all pieces have been taken.
     fn end(&mut self, post: &mut Post);
+
+    /// Whether only those bodies are sent that have changed since the last step: bodies that sleep have not.
+    fn sends_changes(&self) -> bool;
 }
 
 impl<T: Copy> Message<T> {
@@ -51,6 +56,33 @@ impl<T: Copy> Message<T> {
             (!own.is_empty()).then(|| Message::new(rank, own))
         };
         (0..pieces).map(of).collect()
+    }
+}
+
+impl Message<u32> {
+    /// Takes over what all bodies that are sent are now. Returns the changes.
+    fn update(&mut self, bodies: &[Body]) -> Vec<u8> {
+        let mut changes = Writer::default();
+        for (index, (own, &place)) in self.bodies.iter_mut().zip(&self.places).enumerate() {
+            let now = &bodies[place as usize];
+            if bytes_of(own) != bytes_of(now) {
+                *own = *now;
+                changes.put(index as u32);
+                changes.put(*now);
+            }
+        }
+        changes.0
+    }
+}
+
+impl Message<Slot> {
+    /// Takes over changes.
+    fn apply(&mut self, changes: &[u8]) {
+        let mut changes = Reader(changes);
+        while !changes.is_empty() {
+            let index: u32 = changes.take();
+            self.bodies[index as usize] = changes.take();
+        }
     }
 }
 
@@ -93,7 +125,12 @@ impl Post {
         let Some((piece, rest)) = pieces.split_first_mut() else {
             return step.end(self);
         };
+        let sends_changes = step.sends_changes();
         let bodies = step.take(first);
+        if sends_changes {
+            self.send_changes(piece, bodies);
+            return self.take_pieces(rest, first + 1, step);
+        }
         for message in &mut piece.sent {
             let own = message.bodies.iter_mut().zip(&message.places);
             own.for_each(|(own, &place)| *own = bodies[place as usize]);
@@ -118,6 +155,35 @@ impl Post {
             meanwhile += watch.lap();
         });
         self.counts.communication += watch.lap().saturating_sub(meanwhile);
+    }
+
+    /// Sends those bodies of a piece that have changed, and takes those of others; who receives them learns first how many.
+    fn send_changes(&mut self, piece: &mut Piece, bodies: &[Body]) {
+        let Piece { sent, received } = piece;
+        let changes: Vec<(usize, Vec<u8>)> = sent
+            .iter_mut()
+            .map(|message| (message.rank, message.update(bodies)))
+            .collect();
+        let lengths: Vec<u64> = changes.iter().map(|(_, own)| own.len() as u64).collect();
+        let ranks = changes.iter().map(|(rank, _)| *rank);
+        let sent: Vec<(usize, &[u8])> = ranks.zip(lengths.iter().map(bytes_of)).collect();
+        let mut come: Vec<u64> = vec![0; received.len()];
+        let ranks = received.iter().map(|message| message.rank);
+        let to = ranks.zip(come.iter_mut().map(bytes_of_mut));
+        self.exchange(&sent, &mut to.collect::<Vec<_>>());
+
+        let sent = changes.iter().map(|(rank, own)| (*rank, &own[..]));
+        let sent: Vec<_> = sent.filter(|(_, own)| !own.is_empty()).collect();
+        let mut come: Vec<Vec<u8>> = come
+            .iter()
+            .map(|&length| vec![0; length as usize])
+            .collect();
+        let ranks = received.iter().map(|message| message.rank);
+        let to = ranks.zip(come.iter_mut().map(|own| &mut own[..]));
+        let mut to: Vec<_> = to.filter(|(_, own)| !own.is_empty()).collect();
+        self.exchange(&sent, &mut to);
+        let messages = received.iter_mut().zip(&come);
+        messages.for_each(|(message, changes)| message.apply(changes));
     }
 }
 
@@ -196,6 +262,30 @@ mod tests {
         fn end(&mut self, _: &mut Post) {
             *self.ended.borrow_mut() = true;
             self.ranks.0.lock().unwrap().push("ends".to_owned());
+        }
+
+        fn sends_changes(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn changes_are_taken_over() {
+        let mut bodies = [1, 2, 3].map(|kind| Body {
+            kind,
+            ..Body::default()
+        });
+        let mut sent = Message::new(1, vec![2, 0]);
+        let mut received = Message::new(0, vec![Slot::alone(5), Slot::alone(4)]);
+        let size = size_of::<u32>() + size_of::<Body>();
+        for (kind, count) in [(3, 2), (3, 0), (4, 1)] {
+            bodies[2].kind = kind;
+            // Nobody receives it.
+            bodies[1].kind += 1;
+            let changes = sent.update(&bodies);
+            assert_eq!(changes.len(), count * size);
+            received.apply(&changes);
+            assert_eq!(received.bodies, [bodies[2], bodies[0]]);
         }
     }
 

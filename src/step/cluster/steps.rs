@@ -78,6 +78,7 @@ impl Edges {
         let bodies = self.sent_bodies.iter();
         let mut step = DeviceStep {
             bodies: bodies.map(|&body| state.bodies[body as usize]).collect(),
+            sends_changes: state.params.sleep_steps > 0,
             marks: Marks::new(state, &self.entries, self.canceller.is_cancelled()),
         };
         self.post.take_pieces(&mut self.pieces, 0, &mut step);
@@ -152,11 +153,16 @@ impl Pieces for CpuStep<'_> {
         self.marks = Marks::new(self.state, self.entries, self.is_cancelled);
         post.maximum(&mut self.marks.0);
     }
+
+    fn sends_changes(&self) -> bool {
+        self.state.params.sleep_steps > 0
+    }
 }
 
 /// A step that a device has taken.
 struct DeviceStep {
     bodies: Vec<Body>,
+    sends_changes: bool,
     marks: Marks,
 }
 
@@ -167,5 +173,9 @@ impl Pieces for DeviceStep {
 
     fn end(&mut self, post: &mut Post) {
         post.maximum(&mut self.marks.0);
+    }
+
+    fn sends_changes(&self) -> bool {
+        self.sends_changes
     }
 }
