@@ -66,13 +66,13 @@ impl Wanted {
 
 /// The engine of a rank.
 pub(super) enum RankEngine {
-    Cpu(CpuEngine),
+    Cpu(Box<CpuEngine>),
     Gpu(Box<Device>),
 }
 
 impl Default for RankEngine {
     fn default() -> RankEngine {
-        RankEngine::Cpu(CpuEngine::default())
+        RankEngine::Cpu(Box::default())
     }
 }
 
@@ -110,7 +110,7 @@ impl RankEngine {
             Err(error) => ranks.abort(&error.to_string()),
         };
         engine.set_clock(post.clock);
-        *self = RankEngine::Cpu(engine);
+        *self = RankEngine::Cpu(Box::new(engine));
         Ok(())
     }
 

@@ -208,7 +208,7 @@ pub(super) struct Chunk {
     pub rows: Range<usize>,
     pub reactions: Range<usize>,
     pub wall_neighbours: Range<usize>,
-    /// Those of its bodies in [`Subdomain::sent`].
+    /// The part of [`Subdomain::sent`] that has its bodies.
     pub sent: Range<usize>,
 }
 
