@@ -1,11 +1,12 @@
 //! Warnings of what is likely to be wrong, each once, with a remedy.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::common::{model, on_both, simulate};
 use glam::DVec3;
-use rockfall::{Simulation, Watch};
+use rockfall::{Observer, Simulation, Watch};
 use serde_json::{Value, json};
 
 /// A ball on a floor.
@@ -42,6 +43,26 @@ fn a_good_run_draws_no_warning() {
     on_both(&ball().to_string(), |simulation, engine| {
         assert_eq!(warnings(simulation, 100, 5000), [""; 0], "{engine}");
     });
+}
+
+/// Its looks stop all ranks of a cluster, so a short run has few.
+#[test]
+fn looks_are_a_second_apart_whatever_a_step_takes() {
+    thread_local! {
+        static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+    let mut simulation = Simulation::on_cpu(model(&ball().to_string()), Some(1)).unwrap();
+    let mut watch = Watch::new(&simulation, || NOW.get());
+    let mut look = |milliseconds: u64| {
+        let now = simulation.steps();
+        let steps = watch.next(now) - now;
+        simulation.step(steps).unwrap();
+        NOW.set(NOW.get() + Duration::from_millis(milliseconds * steps));
+        assert!(watch.observe(&mut simulation).unwrap().is_continue());
+        simulation.steps()
+    };
+    assert_eq!([2; 5].map(&mut look), [1, 17, 273, 773, 1273]);
+    assert_eq!([10; 3].map(&mut look), [1773, 1873, 1973]);
 }
 
 #[test]

@@ -13,9 +13,9 @@ use crate::step::cpu::Slot;
 /// A message to or from another rank, of bodies one after the other.
 pub(super) struct Message<T> {
     rank: usize,
-    /// What they are: their places in the list of all that are sent, or the slots of ghosts.
+    /// Their places in the list of all that are sent, or the slots of ghosts.
     places: Vec<T>,
-    /// As they were in the last message.
+    /// The bodies as they were in the last message.
     bodies: Vec<Body>,
 }
 

@@ -111,7 +111,7 @@ impl Edges {
     }
 }
 
-/// What all ranks learn of a step: whether the lists are stale anywhere, which body is lost, counted from 1 in the whole scene, and
+/// News of a step for all ranks: whether the lists are stale anywhere, which body is lost, counted from 1 in the whole scene, and
 /// whether the steps are to end.
 #[derive(Clone, Copy, Default)]
 struct Marks([i64; 3]);

@@ -56,7 +56,7 @@ pub(in crate::step) struct Decomposition {
     pieces: usize,
 }
 
-/// Where a body is while subdomains have it.
+/// Place of a body while subdomains have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::step) struct Slot {
     pub body: u32,
@@ -65,7 +65,7 @@ pub(in crate::step) struct Slot {
 }
 
 impl Slot {
-    /// That of a body that stands alone.
+    /// The slot of a body that stands alone.
     pub fn alone(body: u32) -> Slot {
         Slot { body, lane: None }
     }
@@ -100,7 +100,7 @@ pub(super) struct SubdomainView<'a> {
     pub bodies: &'a mut [Body],
     pub spheres: &'a mut [Sphere],
     pub loads: &'a mut [SphereLoad],
-    /// Those of its bodies that are sent to other parts of the scene.
+    /// Its bodies that are sent to other parts of the scene.
     pub sent: &'a mut [Body],
 }
 
@@ -361,7 +361,7 @@ impl Decomposition {
         }
     }
 
-    /// Where a body is.
+    /// The slot of a body.
     pub fn slot_of(&self, body: u32) -> Slot {
         debug_assert!(self.is_filled());
         let index = body as usize;
