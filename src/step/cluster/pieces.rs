@@ -27,7 +27,7 @@ pub(super) struct Piece {
 }
 
 /// A step that is taken in pieces.
-pub(super) trait Pieces {
+pub(super) trait StepInPieces {
     /// Takes a piece of the step. Returns all bodies that are sent: those of this piece and of those before as they are after the step.
     fn take(&mut self, piece: usize) -> &[Body];
 
@@ -121,7 +121,7 @@ impl Post {
     /// afterwards.
     ///
     /// Messages between two ranks come in the order in which they are sent, so ranks need not be at the same piece.
-    pub fn take_pieces(&mut self, pieces: &mut [Piece], first: usize, step: &mut dyn Pieces) {
+    pub fn take_pieces(&mut self, pieces: &mut [Piece], first: usize, step: &mut dyn StepInPieces) {
         let Some((piece, rest)) = pieces.split_first_mut() else {
             return step.end(self);
         };
@@ -252,7 +252,7 @@ mod tests {
         ended: &'a RefCell<bool>,
     }
 
-    impl Pieces for Numbered<'_> {
+    impl StepInPieces for Numbered<'_> {
         fn take(&mut self, piece: usize) -> &[Body] {
             self.ranks.0.lock().unwrap().push(format!("takes {piece}"));
             self.bodies[piece].kind = 10 + piece as u32;

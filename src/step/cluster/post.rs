@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Ranks;
 use crate::step::clock::{Clock, Stopwatch};
+use crate::step::wall_load::Digits;
 
 /// Counters of the steps of a rank.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +77,11 @@ impl Post {
     /// See [`Ranks::sum`].
     pub fn sum(&mut self, numbers: &mut [i64]) {
         self.timed(|ranks| ranks.sum(numbers));
+    }
+
+    /// Sums loads on walls over all ranks.
+    pub fn sum_loads(&mut self, loads: &mut [Digits]) {
+        self.sum(loads.as_flattened_mut());
     }
 
     /// Counts messages.

@@ -1,7 +1,7 @@
 //! Steps of a part of a scene, beside those of the other parts.
 
 use super::edges::{Edges, Entry};
-use super::pieces::{Piece, Pieces};
+use super::pieces::{Piece, StepInPieces};
 use super::post::Post;
 use crate::state::State;
 use crate::state::layout::Body;
@@ -88,7 +88,7 @@ impl Edges {
 
     /// Sums loads on walls over all ranks.
     pub fn sum(&mut self, loads: &mut [Digits]) {
-        self.post.sum(loads.as_flattened_mut());
+        self.post.sum_loads(loads);
     }
 
     /// Ends a step: ghosts are where they have come to on their ranks.
@@ -136,7 +136,7 @@ struct CpuStep<'a> {
     marks: Marks,
 }
 
-impl Pieces for CpuStep<'_> {
+impl StepInPieces for CpuStep<'_> {
     fn take(&mut self, piece: usize) -> &[Body] {
         let first = MOST_PIECES - self.decomposition.pieces();
         if let (Some(step), Some(piece)) = (&mut self.step, piece.checked_sub(first)) {
@@ -147,7 +147,7 @@ impl Pieces for CpuStep<'_> {
 
     fn end(&mut self, post: &mut Post) {
         if let Some(step) = self.step.take() {
-            let sum = &mut |loads: &mut [Digits]| post.sum(loads.as_flattened_mut());
+            let sum = &mut |loads: &mut [Digits]| post.sum_loads(loads);
             step.end(self.state, self.decomposition, sum);
         }
         self.marks = Marks::new(self.state, self.entries, self.is_cancelled);
@@ -166,7 +166,7 @@ struct DeviceStep {
     marks: Marks,
 }
 
-impl Pieces for DeviceStep {
+impl StepInPieces for DeviceStep {
     fn take(&mut self, _: usize) -> &[Body] {
         &self.bodies
     }
