@@ -6,11 +6,11 @@ use std::slice::{Iter, IterMut};
 use std::sync::{Arc, OnceLock};
 
 use super::ModelBody;
-use super::packing::lattice::GridFill;
+use super::packing::made::MadeFill;
 
 /// Bodies at the start, whose copies share memory until one of them changes; it dereferences to a [`Vec`].
 ///
-/// So a scene, its simulation and the folder of its run hold the same millions of bodies once. Those of large fills on a grid
+/// So a scene, its simulation and the folder of its run hold the same millions of bodies once. Those of large fills
 /// are made anew, one by one, for whoever [visits](Bodies::visit) them; they take memory only from when somebody
 /// asks for all bodies.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ enum Kept {
 
 /// Bodies that follow each other.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Piece<List = Vec<ModelBody>, Fill = GridFill> {
+pub(crate) enum Piece<List = Vec<ModelBody>, Fill = MadeFill> {
     List(List),
     /// A fill whose bodies are made when they are wanted.
     Fill(Fill),
@@ -119,7 +119,7 @@ impl Bodies {
     }
 
     /// Its pieces, in order.
-    pub(crate) fn pieces(&self) -> Vec<Piece<&[ModelBody], &GridFill>> {
+    pub(crate) fn pieces(&self) -> Vec<Piece<&[ModelBody], &MadeFill>> {
         match &*self.0 {
             Kept::List(list) => vec![Piece::List(list)],
             Kept::Made { pieces, .. } => {
@@ -220,7 +220,8 @@ mod tests {
     use glam::DVec3;
 
     use super::*;
-    use crate::model::packing::lattice::{Lattice, Mixed, Numbers};
+    use crate::model::packing::lattice::{GridSites, Lattice};
+    use crate::model::packing::made::{Mixed, Numbers, Sites};
     use crate::model::quantity::Quantities;
 
     fn body(group: usize) -> ModelBody {
@@ -240,16 +241,11 @@ mod tests {
     }
 
     /// Bodies in a row along x.
-    fn row(count: u64) -> GridFill {
-        GridFill {
+    fn row(count: u64) -> MadeFill {
+        MadeFill {
             numbers: Numbers {
                 count,
                 group: 5,
-                lattice: Lattice {
-                    first: DVec3::ZERO,
-                    pitch: 1.0,
-                    counts: [count, 1, 1],
-                },
                 max: DVec3::X * count as f64,
                 quantities: Quantities::default().array(),
                 ..Numbers::default()
@@ -259,7 +255,15 @@ mod tests {
                 count,
                 ..Mixed::default()
             }],
-            empty: Vec::new(),
+            sites: Sites::Grid(GridSites {
+                lattice: Lattice {
+                    first: DVec3::ZERO,
+                    pitch: 1.0,
+                    counts: [count, 1, 1],
+                },
+                hulls: vec![[DVec3::ZERO; 2]],
+                ..GridSites::default()
+            }),
         }
     }
 

@@ -37,7 +37,7 @@ use crate::model::flow::{Breakage, Flow};
 use crate::model::forces::{Forces, Sleep};
 use crate::model::gravity::GravityTable;
 use crate::model::heat::Heat;
-use crate::model::packing::lattice::GridFill;
+use crate::model::packing::made::MadeFill;
 use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::stage::Stages;
 use crate::model::view::SceneView;
@@ -483,7 +483,7 @@ impl Model {
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
         let spheres = |shape: usize| self.shapes[shape].spheres.len();
-        let count = |piece: &Piece<&[ModelBody], &GridFill>| match piece {
+        let count = |piece: &Piece<&[ModelBody], &MadeFill>| match piece {
             Piece::List(list) => list.iter().map(|body| spheres(body.shape)).sum::<usize>(),
             Piece::Fill(fill) => {
                 let mix = fill.mix.iter();

@@ -799,10 +799,26 @@ fn grid_fill(count: usize, more: Value) -> Value {
     fill
 }
 
-/// Its bodies are nowhere but in the parts of the ranks.
+/// A fill of so many balls and rods at random places.
+fn random_fill(count: usize) -> Value {
+    let mut fill = grid_fill(count, json!({ "placement": "random" }));
+    fill.as_object_mut().unwrap().remove("jitter");
+    fill
+}
+
 #[test]
 fn a_large_fill_is_made_part_by_part() {
-    let model = scene(json!({ "fills": [ grid_fill(100_000, json!({})) ] }));
+    is_made_part_by_part(grid_fill(100_000, json!({})));
+}
+
+#[test]
+fn a_large_fill_at_random_is_made_part_by_part() {
+    is_made_part_by_part(random_fill(100_000));
+}
+
+/// The bodies of a fill are nowhere but in the parts of the ranks.
+fn is_made_part_by_part(fill: Value) {
+    let model = scene(json!({ "fills": [fill] }));
     let mut one = Simulation::on_cpu(model.clone(), Some(2)).unwrap();
     one.step(3).unwrap();
     let (summary, warnings) = (summed(&mut one), warned(&mut one));
@@ -842,12 +858,17 @@ fn each_rank_makes_the_bodies_of_its_block() {
     let ball = json!({ "shape": "ball", "position": [0, 1, 0] });
     let few = scene(json!({ "fills": [], "bodies": [ball] }));
     let made = of(vec![grid_fill(100_000, json!({}))]);
-    let random = json!({ "count": 500, "shapes": { "ball": 1 }, "placement": "random",
-                         "region": { "min": [4, 0, -2], "max": [6, 2, 2] } });
-    let both = of(vec![random, grid_fill(100_000, json!({}))]);
-    let [few, made, both] = [few, made, both].map(|model| sent_before_the_first_step(&model, 4));
+    let random = of(vec![random_fill(100_000)]);
+    let row = |x: usize| json!({ "shape": "ball", "position": [4.0 + 0.1 * x as f64, 1, 0] });
+    let both = scene(json!({ "fills": [grid_fill(100_000, json!({}))],
+                             "bodies": (0..500).map(row).collect::<Vec<_>>() }));
+    let sent = [few, made, random, both].map(|model| sent_before_the_first_step(&model, 4));
+    let [few, made, random, both] = sent;
     // The cuts of space, and a few numbers of the fill.
     assert!(made < few + 100_000, "{made} bytes, {few} without bodies");
+    // Three other ranks get the number of tries of each body.
+    let tries = 3 * 2 * 100_000;
+    assert!(random < few + 100_000 + tries, "{random} bytes");
     // Rank 0 sends what it has in a list.
     assert!(
         (100 * 500..400 * 500).contains(&(both - made)),
@@ -874,7 +895,8 @@ fn mixed_fills(more: Value) -> Model {
         "fills": [
             grid_fill(60_000, json!({ "sizes": { "table": [[0.6, 1], [1, 2]] },
                                       "angular_velocity": { "min": [-9, -9, -9], "max": [9, 9, 9] } })),
-            { "count": 300, "shapes": { "rod": 1 }, "placement": "random", "seed": 9,
+            { "count": 3000, "shapes": { "rod": 1, "ball": 2 }, "placement": "random", "seed": 9, "orientation": "random",
+              "sizes": { "table": [[0.5, 3], [1, 1]] }, "velocity": { "min": [-1, -3, -1], "max": [1, 0, 1] },
               "region": { "min": [-2, 0, 2], "max": [2, 2, 3] } },
             // Sites are closer than some bodies are long, and some were taken before.
             grid_fill(45_000, json!({ "spacing": 0.055, "jitter": 0.01, "seed": 7, "orientation": [0, 0, 0.6, 0.8],

@@ -10,6 +10,7 @@ mod union;
 
 pub mod shapes;
 
+use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DQuat, DVec3};
 
 pub use cuboid::solid_cuboid;
@@ -21,7 +22,8 @@ pub use triangles::inside_of_mesh;
 pub use union::union_of_spheres;
 
 /// A sphere of a clump.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct ClumpSphere {
     /// Centre, m.
     pub center: DVec3,

@@ -1,29 +1,28 @@
 //! Fills: many bodies from a short description.
 
-use std::cmp::Reverse;
 use std::f64::consts::PI;
-use std::ops::Range;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use glam::{DMat3, DQuat, DVec3};
 use thiserror::Error;
 
-use super::lattice::{GridFill, Lattice, Mixed, Numbers, Walk};
-use super::overlap::{SphereGrid, bounding_radius, spheres_of};
+use super::lattice::{GridSites, Lattice, Walk};
+use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites};
+pub use super::occupied::Occupied;
+use super::occupied::{Aabb, Candidate, TOUCH};
+use super::overlap::bounding_radius;
+use super::random::Random;
+use super::search::{RandomSites, Try};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
-use crate::model::clump::{Clump, ClumpSphere, union_of_spheres};
+use crate::model::clump::{Clump, union_of_spheres};
 use crate::model::flow::Face;
 use crate::model::quantity::Quantities;
 use crate::model::wall::Probe;
 
-/// Overlap that still counts as touching, as a fraction of the smaller radius; it allows for round-off.
-const TOUCH: f64 = 1e-9;
 /// Number of random places that are tried for a body before the fill gives up.
-const TRIES: usize = 10_000;
+const TRIES: u16 = 10_000;
 /// Number of places taken by walls at which the fill gives up: a constant, and a number for each body.
 ///
 /// So the work is in proportion to the number of bodies, not to the size of the region.
@@ -233,167 +232,6 @@ pub enum FillError {
     },
 }
 
-/// The space that the bodies placed so far occupy.
-#[derive(Clone, Debug)]
-pub struct Occupied {
-    /// Parts of each shape.
-    shape_parts: Vec<Vec<Part>>,
-    /// Spheres of all placed bodies, body by body.
-    spheres: Vec<ClumpSphere>,
-    /// Range of each placed part in `spheres`.
-    ranges: Vec<Range<usize>>,
-    /// The bounding spheres of the placed parts.
-    bounds: SphereGrid,
-}
-
-/// A part of a clump, with a bounding sphere: the whole clump if it is compact, else one of its spheres.
-///
-/// So one look into the grid serves all spheres of a small block, and the bounding spheres of a long rod or a landscape hold
-/// little empty space.
-#[derive(Clone, Debug)]
-struct Part {
-    center: DVec3,
-    radius: f64,
-    spheres: Range<usize>,
-}
-
-impl Part {
-    fn all_of(clump: &Clump) -> Vec<Self> {
-        let count = clump.spheres.len();
-        let bound = bounding_radius(clump);
-        let cubes: f64 = clump
-            .spheres
-            .iter()
-            .map(|sphere| sphere.radius.powi(3))
-            .sum();
-        if count <= 64 && bound.powi(3) <= 8.0 * cubes {
-            vec![Self {
-                center: DVec3::ZERO,
-                radius: bound,
-                spheres: 0..count,
-            }]
-        } else {
-            (0..count)
-                .map(|index| Self {
-                    center: clump.spheres[index].center,
-                    radius: clump.spheres[index].radius,
-                    spheres: index..index + 1,
-                })
-                .collect()
-        }
-    }
-}
-
-impl Occupied {
-    /// Space without bodies, for bodies of any of these shapes.
-    pub fn new(shapes: &[Clump]) -> Self {
-        let shape_parts: Vec<_> = shapes.iter().map(Part::all_of).collect();
-        let radii = shape_parts.iter().flatten().map(|part| part.radius);
-        Self {
-            spheres: Vec::new(),
-            ranges: Vec::new(),
-            bounds: SphereGrid::new(radii),
-            shape_parts,
-        }
-    }
-
-    /// Adds the space of a body.
-    pub fn insert(&mut self, body: &ModelBody, shapes: &[Clump]) {
-        self.take(&Candidate::new(*body, shapes));
-    }
-
-    fn take(&mut self, candidate: &Candidate) {
-        let start = self.spheres.len();
-        self.spheres.extend(&candidate.spheres);
-        for part in &self.shape_parts[candidate.body.shape] {
-            self.bounds.insert(
-                candidate.center_of(part),
-                part.radius,
-                self.ranges.len() as u32,
-            );
-            self.ranges
-                .push(start + part.spheres.start..start + part.spheres.end);
-        }
-    }
-
-    fn clashes_with(&self, candidate: &Candidate) -> bool {
-        self.shape_parts[candidate.body.shape].iter().any(|part| {
-            let center = candidate.center_of(part);
-            self.bounds.any_overlapping(center, part.radius, |bound| {
-                let others = &self.spheres[self.ranges[bound.owner as usize].clone()];
-                candidate.spheres[part.spheres.clone()]
-                    .iter()
-                    .any(|sphere| {
-                        let reach = sphere.radius + bound.radius;
-                        sphere.center.distance_squared(bound.center) < reach * reach
-                            && others.iter().any(|other| overlap(sphere, other))
-                    })
-            })
-        })
-    }
-}
-
-/// A body that is tried at a place, with its spheres in the world.
-struct Candidate {
-    body: ModelBody,
-    spheres: Vec<ClumpSphere>,
-}
-
-impl Candidate {
-    fn new(body: ModelBody, shapes: &[Clump]) -> Self {
-        let spheres = spheres_of(&body, shapes)
-            .map(|(center, radius)| ClumpSphere { center, radius })
-            .collect();
-        Self { body, spheres }
-    }
-
-    /// A body at rest with its centre of mass at the origin.
-    fn at_origin(shape: usize, orientation: DQuat, shapes: &[Clump]) -> Self {
-        let body = ModelBody {
-            shape,
-            orientation,
-            ..ModelBody::default()
-        };
-        Self::new(body, shapes)
-    }
-
-    fn move_by(&mut self, step: DVec3) {
-        self.body.position += step;
-        for sphere in &mut self.spheres {
-            sphere.center += step;
-        }
-    }
-
-    fn center_of(&self, part: &Part) -> DVec3 {
-        self.body.position + self.body.orientation * part.center
-    }
-
-    fn bounding_box(&self) -> Aabb {
-        let nowhere = Aabb {
-            min: DVec3::INFINITY,
-            max: DVec3::NEG_INFINITY,
-        };
-        self.spheres.iter().fold(nowhere, |all, sphere| Aabb {
-            min: all.min.min(sphere.center - sphere.radius),
-            max: all.max.max(sphere.center + sphere.radius),
-        })
-    }
-
-    /// Whether the body does not overlap the wall, and is on the right side of it for a region about `middle`.
-    fn is_clear_of(&self, wall: &Probe, middle: DVec3) -> bool {
-        self.spheres.iter().all(|sphere| {
-            let least = TOUCH * sphere.radius;
-            wall.depth(sphere.center, sphere.radius, least).is_none()
-                && !wall.parts(sphere.center, middle)
-        })
-    }
-}
-
-fn overlap(a: &ClumpSphere, b: &ClumpSphere) -> bool {
-    let touching = a.radius + b.radius - TOUCH * a.radius.min(b.radius);
-    a.center.distance_squared(b.center) < touching * touching
-}
-
 impl Fill {
     /// Replaces each shape of the mix by those of its sizes, which are added to `shapes`.
     pub fn resize(&mut self, shapes: &mut Vec<Clump>) {
@@ -425,57 +263,41 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
-        if let Placement::Grid { .. } = self.placement {
-            let mut bodies = Vec::with_capacity(self.count);
-            self.place_on_grid(shapes, occupied, walls, &|_| true, &mut |body| {
-                bodies.push(*body);
-            })?;
-            return Ok(bodies);
-        }
-        let total = self.check()?;
-        let mut random = Random::new(self.seed);
-        let mix: Vec<usize> = (0..self.count)
-            .map(|_| self.choose_shape(total, &mut random))
-            .collect();
-        let mut filling = Filling {
-            fill: self,
-            shapes,
-            walls,
-            occupied,
-            random,
-            blocked: 0,
-        };
-        filling.at_random(&mix)
+        let mut bodies = Vec::with_capacity(self.count);
+        let made = self.place_made(shapes, occupied, walls, &|_| true)?;
+        made.each(&mut |body| bodies.push(*body));
+        Ok(bodies)
     }
 
-    /// [`Fill::place`] of a fill on a grid, which calls a function with each body, and returns what they follow from. Of their space,
-    /// only that of bodies that `matter` is added to `occupied`.
+    /// Does as [`Fill::place`], but returns what the bodies follow from. On a grid, only the space of bodies that `matter` is added to
+    /// `occupied`.
     ///
     /// # Errors
     ///
-    /// As [`Fill::place`], after the last body that has a place.
-    pub(crate) fn place_on_grid(
+    /// As [`Fill::place`].
+    pub(crate) fn place_made(
         &self,
         shapes: &[Clump],
         occupied: &mut Occupied,
         walls: &[Probe],
         matters: &dyn Fn(&ModelBody) -> bool,
-        act: &mut dyn FnMut(&ModelBody),
-    ) -> Result<GridFill, FillError> {
+    ) -> Result<MadeFill, FillError> {
         self.check()?;
-        let mut filling = Filling {
+        let filling = Filling {
             fill: self,
             shapes,
             walls,
             occupied,
-            random: Random::new(self.seed),
             blocked: 0,
         };
-        filling.on_grid(matters, act)
+        match self.placement {
+            Placement::Grid { .. } => filling.on_grid(matters),
+            Placement::Random | Placement::Packed => filling.at_random(),
+        }
     }
 
-    /// Sum of the weights of the mix, if that and the region make sense.
-    fn check(&self) -> Result<f64, FillError> {
+    /// Checks that the mix and the region make sense.
+    fn check(&self) -> Result<(), FillError> {
         let total: f64 = self.shapes.iter().map(|&(_, weight)| weight).sum();
         let positive = self.shapes.iter().all(|&(_, weight)| weight > 0.0);
         if self.shapes.is_empty() || !positive || !total.is_finite() {
@@ -488,7 +310,37 @@ impl Fill {
                 max: self.max[axis],
             });
         }
-        Ok(total)
+        Ok(())
+    }
+
+    /// What its bodies have in common.
+    fn numbers(&self) -> Numbers {
+        Numbers {
+            count: self.count as u64,
+            seed: self.seed,
+            group: self.group as u64,
+            turned: u64::from(self.orientation == Orientation::Random),
+            min: self.min,
+            max: self.max,
+            velocity: self.velocity.into(),
+            angular_velocity: self.angular_velocity.into(),
+            quantities: self.quantities.array(),
+        }
+    }
+
+    /// The mix without bodies.
+    fn mixed(&self, shapes: &[Clump]) -> Vec<Mixed> {
+        let own =
+            |&(shape, weight): &(usize, f64)| Mixed::new(shape, weight, self.turn(&shapes[shape]));
+        self.shapes.iter().map(own).collect()
+    }
+
+    /// Orientation of a body of a shape, unless each has its own.
+    fn turn(&self, clump: &Clump) -> DQuat {
+        match self.orientation {
+            Orientation::Random => DQuat::IDENTITY,
+            Orientation::Fixed(world_from_shape) => world_from_shape * clump.principal_axes,
+        }
     }
 
     /// Whether no two of its bodies can overlap, wherever they are on a lattice.
@@ -590,29 +442,38 @@ impl Fill {
             shapes,
             walls,
             occupied,
-            random: Random::stream(self.seed, number, attempt + 1),
             blocked: 0,
         };
+        let numbers = self.numbers();
+        let own = Mixed::new(shape, 1.0, self.turn(&shapes[shape]));
+        let mut random = Random::stream(self.seed, number, attempt + 1);
         let flat = self.min.cmpge(self.max);
         for _ in 0..tries {
-            let mut candidate = filling.candidate(shape);
-            if let Some(face) = &self.face {
-                let random = &mut filling.random;
-                candidate.move_by(face.point([random.unit(), random.unit(), random.unit()]));
-                if filling.is_free(&candidate) {
-                    return Some(filling.settle(candidate));
+            let orientation = numbers.turn(&own, &mut random);
+            let position = match &self.face {
+                Some(face) => face.point([random.unit(), random.unit(), random.unit()]),
+                None => {
+                    let turn = DMat3::from_quat(orientation);
+                    let hull = Aabb::of(&shapes[shape].spheres, turn);
+                    let low = DVec3::select(flat, self.min, self.min - hull.min);
+                    let high = DVec3::select(flat, self.min, self.max - hull.max);
+                    if low.cmpgt(high).any() {
+                        continue;
+                    }
+                    random.within(low, high)
                 }
-                continue;
-            }
-            let hull = candidate.bounding_box();
-            let low = DVec3::select(flat, self.min, self.min - hull.min);
-            let high = DVec3::select(flat, self.min, self.max - hull.max);
-            if low.cmpgt(high).any() {
-                continue;
-            }
-            candidate.move_by(filling.random.within(low, high));
+            };
+            let body = ModelBody {
+                shape,
+                // A coordinate is never -0.
+                position: DVec3::ZERO + position,
+                orientation,
+                ..ModelBody::default()
+            };
+            let candidate = Candidate::new(body, shapes);
             if filling.is_free(&candidate) {
-                return Some(filling.settle(candidate));
+                filling.occupied.take(&candidate);
+                return Some(numbers.settle(body, &mut random));
             }
         }
         None
@@ -639,85 +500,75 @@ struct Filling<'a> {
     shapes: &'a [Clump],
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
-    random: Random,
     /// Number of places so far that walls took.
     blocked: u64,
 }
 
 impl Filling<'_> {
-    /// Makes bodies on a grid, and calls a function with each; adds the space of those that `matter`.
-    fn on_grid(
-        &mut self,
-        matters: &dyn Fn(&ModelBody) -> bool,
-        act: &mut dyn FnMut(&ModelBody),
-    ) -> Result<GridFill, FillError> {
-        let mut grid = self.grid()?;
-        let Numbers { count, lattice, .. } = grid.numbers;
-        let count = count as usize;
-        let mut walk = Walk::new(grid.numbers, &grid.mix);
+    /// Makes bodies on a grid, and adds the space of those that `matter`.
+    fn on_grid(mut self, matters: &dyn Fn(&ModelBody) -> bool) -> Result<MadeFill, FillError> {
+        let mut mix = self.fill.mixed(self.shapes);
+        let mut sites = self.grid()?;
+        let numbers = self.fill.numbers();
+        let count = self.fill.count;
+        let mut shapes = Shapes::new(numbers.seed, &mix);
+        let mut walk = Walk::new(&numbers, &sites);
         let mut blocked = 0;
         for placed in 0..count {
-            let shape = walk.choose();
+            let choice = shapes.choose();
             loop {
                 let site = walk.number;
-                let Some(body) = walk.next(&grid.mix[shape]) else {
+                let Some(body) = walk.next(&mix[choice], sites.hulls[choice]) else {
                     return Err(FillError::GridFull {
                         placed,
                         count,
-                        sites: lattice.counts,
+                        sites: sites.lattice.counts,
                         blocked,
-                        pitch: lattice.pitch,
+                        pitch: sites.lattice.pitch,
                     });
                 };
                 let candidate = Candidate::new(body, self.shapes);
                 if self.is_free(&candidate) {
                     let body = walk.settle(body);
-                    grid.mix[shape].count += 1;
+                    mix[choice].count += 1;
                     if matters(&body) {
                         self.occupied.take(&candidate);
                     }
-                    act(&body);
                     break;
                 }
-                grid.leave_empty(site);
+                sites.leave_empty(site);
                 blocked += 1;
                 self.check_walls(placed, count)?;
             }
         }
-        Ok(grid)
+        Ok(MadeFill {
+            numbers,
+            mix,
+            sites: Sites::Grid(sites),
+        })
     }
 
-    /// The fill as numbers, as if nothing else were there.
-    fn grid(&self) -> Result<GridFill, FillError> {
+    /// The grid, as if nothing else were there.
+    fn grid(&self) -> Result<GridSites, FillError> {
         let fill = self.fill;
         let Placement::Grid { spacing, jitter } = fill.placement else {
             unreachable!("the fill is on a grid");
         };
         let mut bound: f64 = 0.0;
         let mut smallest = f64::INFINITY;
-        let mut half_width = DVec3::ZERO;
-        let mut mix = Vec::with_capacity(fill.shapes.len());
-        for &(shape, weight) in &fill.shapes {
+        let mut largest = DVec3::ZERO;
+        let mut hulls = Vec::with_capacity(fill.shapes.len());
+        for &(shape, _) in &fill.shapes {
             let clump = &self.shapes[shape];
             bound = bound.max(bounding_radius(clump));
             let radii = clump.spheres.iter().map(|sphere| sphere.radius);
             smallest = radii.fold(smallest, f64::min);
             let hull = self.hull(shape);
-            if self.lack(&hull).0 > 0.0 {
+            if hull.lack(fill.min, fill.max).0 > 0.0 {
                 return Err(self.too_small_for(shape, &hull));
             }
-            half_width = half_width.max(hull.half_width());
-            mix.push(Mixed {
-                shape: shape as u64,
-                weight,
-                count: 0,
-                middle: hull.center(),
-                half_width: hull.half_width(),
-                orientation: match fill.orientation {
-                    Orientation::Random => DQuat::IDENTITY,
-                    Orientation::Fixed(world_from_shape) => world_from_shape * clump.principal_axes,
-                },
-            });
+            largest = largest.max(hull.half_width());
+            hulls.push([hull.center(), hull.half_width()]);
         }
         let least = 2.0 * smallest;
         let pitch = match spacing {
@@ -727,22 +578,10 @@ impl Filling<'_> {
             Some(spacing) => spacing,
             None => 2.0 * bound * (1.0 + GAP) + 2.0 * jitter,
         };
-        let numbers = Numbers {
-            count: fill.count as u64,
-            seed: fill.seed,
-            group: fill.group as u64,
-            turned: u64::from(fill.orientation == Orientation::Random),
-            lattice: Lattice::new(fill.min + half_width, fill.max - half_width, pitch),
+        Ok(GridSites {
+            lattice: Lattice::new(fill.min + largest, fill.max - largest, pitch),
             jitter,
-            min: fill.min,
-            max: fill.max,
-            velocity: fill.velocity.into(),
-            angular_velocity: fill.angular_velocity.into(),
-            quantities: fill.quantities.array(),
-        };
-        Ok(GridFill {
-            numbers,
-            mix,
+            hulls,
             empty: Vec::new(),
         })
     }
@@ -760,77 +599,101 @@ impl Filling<'_> {
                     max: bound,
                 }
             }
-            Orientation::Fixed(world_from_shape) => {
-                let orientation = world_from_shape * clump.principal_axes;
-                Candidate::at_origin(shape, orientation, self.shapes).bounding_box()
+            Orientation::Fixed(_) => {
+                Aabb::of(&clump.spheres, DMat3::from_quat(self.fill.turn(clump)))
             }
         }
     }
 
     /// Places bodies by random sequential addition, the largest first.
-    fn at_random(&mut self, mix: &[usize]) -> Result<Vec<ModelBody>, FillError> {
-        let mut order: Vec<usize> = (0..mix.len()).collect();
-        // The bits of positive floats have the order of the floats.
-        order.sort_by_cached_key(|&index| {
-            Reverse(bounding_radius(&self.shapes[mix[index]]).to_bits())
-        });
-        let mut bodies: Vec<Option<ModelBody>> = vec![None; mix.len()];
-        for (placed, &index) in order.iter().enumerate() {
-            let Some(candidate) = self.find_place(mix[index])? else {
-                let volume = |&shape: &usize| sphere_volume(&self.shapes[shape]);
-                return Err(FillError::Crowded {
-                    placed,
-                    count: mix.len(),
-                    shape: self.shapes[mix[index]].name.clone(),
-                    tries: TRIES,
-                    region_volume: (self.fill.max - self.fill.min).element_product(),
-                    sphere_volume: mix.iter().map(volume).sum(),
-                });
-            };
-            bodies[index] = Some(self.settle(candidate));
-            self.check_walls(placed, mix.len())?;
+    fn at_random(mut self) -> Result<MadeFill, FillError> {
+        let (count, numbers) = (self.fill.count, self.fill.numbers());
+        let mut mix = self.fill.mixed(self.shapes);
+        let mut sites = RandomSites::new(&mix, self.shapes);
+        let mut shapes = Shapes::new(numbers.seed, &mix);
+        let choices: Vec<u32> = (0..count).map(|_| shapes.choose() as u32).collect();
+        let mut random = Random::after(numbers.seed, numbers.count);
+        sites.tries = vec![0; count];
+        let mut placed = 0;
+        for class in 0..sites.class_count() {
+            sites.starts.push(random.count());
+            for (index, &choice) in choices.iter().enumerate() {
+                let choice = choice as usize;
+                if sites.classes[choice] != class {
+                    continue;
+                }
+                let own = &mut mix[choice];
+                let shape = own.shape as usize;
+                let spheres = &sites.spheres[choice];
+                let mut next = || Try::next(&numbers, own, spheres, &mut random);
+                let Some((body, tries)) = self.find_place(shape, &mut next)? else {
+                    let volume = |&choice: &u32| {
+                        let (shape, _) = self.fill.shapes[choice as usize];
+                        sphere_volume(&self.shapes[shape])
+                    };
+                    return Err(FillError::Crowded {
+                        placed,
+                        count,
+                        shape: self.shapes[shape].name.clone(),
+                        tries: TRIES.into(),
+                        region_volume: (self.fill.max - self.fill.min).element_product(),
+                        sphere_volume: choices.iter().map(volume).sum(),
+                    });
+                };
+                numbers.settle(body, &mut random);
+                sites.tries[index] = tries;
+                own.count += 1;
+                self.check_walls(placed, count)?;
+                placed += 1;
+            }
         }
-        Ok(bodies.into_iter().flatten().collect())
+        Ok(MadeFill {
+            numbers,
+            mix,
+            sites: Sites::Random(sites),
+        })
     }
 
-    /// Finds a free place for a body of this shape; `None` if tries find none.
-    fn find_place(&mut self, shape: usize) -> Result<Option<Candidate>, FillError> {
+    /// Finds a free place for a body of this shape, and takes it. Returns the body without velocities, and the number of tries; `None` if
+    /// tries find none.
+    fn find_place(
+        &mut self,
+        shape: usize,
+        next: &mut dyn FnMut() -> Try,
+    ) -> Result<Option<(ModelBody, u16)>, FillError> {
         // The hull that comes nearest to fitting, of those that do not fit into the region at all.
         let mut unfit: Option<Aabb> = None;
         let mut fits = false;
-        for _ in 0..TRIES {
-            let mut candidate = self.candidate(shape);
-            let hull = candidate.bounding_box();
-            let lack = self.lack(&hull).0;
-            if lack > 0.0 {
-                if unfit.is_none_or(|best| lack < self.lack(&best).0) {
+        let lack = |hull: &Aabb| hull.lack(self.fill.min, self.fill.max).0;
+        for tries in 1..=TRIES {
+            let Try {
+                orientation,
+                hull,
+                position,
+            } = next();
+            let Some(position) = position else {
+                if unfit.is_none_or(|best| lack(&hull) < lack(&best)) {
                     unfit = Some(hull);
                 }
                 continue;
-            }
+            };
             fits = true;
-            let low = self.fill.min - hull.min;
-            let high = self.fill.max - hull.max;
-            candidate.move_by(self.random.within(low, high));
+            let body = ModelBody {
+                shape,
+                position,
+                orientation,
+                ..ModelBody::default()
+            };
+            let candidate = Candidate::new(body, self.shapes);
             if self.is_free(&candidate) {
-                return Ok(Some(candidate));
+                self.occupied.take(&candidate);
+                return Ok(Some((body, tries)));
             }
         }
         match unfit {
             Some(hull) if !fits => Err(self.too_small_for(shape, &hull)),
             _ => Ok(None),
         }
-    }
-
-    /// A body of this shape at the origin, with an orientation of the fill.
-    fn candidate(&mut self, shape: usize) -> Candidate {
-        let orientation = match self.fill.orientation {
-            Orientation::Random => self.random.rotation(),
-            Orientation::Fixed(world_from_shape) => {
-                world_from_shape * self.shapes[shape].principal_axes
-            }
-        };
-        Candidate::at_origin(shape, orientation, self.shapes)
     }
 
     fn is_free(&mut self, candidate: &Candidate) -> bool {
@@ -857,53 +720,14 @@ impl Filling<'_> {
         }
     }
 
-    /// Adds the candidate's space, and gives it velocities, group and quantities.
-    fn settle(&mut self, candidate: Candidate) -> ModelBody {
-        self.occupied.take(&candidate);
-        let (slowest, fastest) = self.fill.velocity;
-        let (least_spin, most_spin) = self.fill.angular_velocity;
-        ModelBody {
-            velocity: self.random.within(slowest, fastest),
-            angular_velocity: self.random.within(least_spin, most_spin),
-            group: self.fill.group,
-            quantities: self.fill.quantities,
-            ..candidate.body
-        }
-    }
-
     fn too_small_for(&self, shape: usize, hull: &Aabb) -> FillError {
-        let (_, axis) = self.lack(hull);
+        let (_, axis) = hull.lack(self.fill.min, self.fill.max);
         FillError::RegionTooSmall {
             shape: self.shapes[shape].name.clone(),
             axis: AXES[axis],
             room: (self.fill.max - self.fill.min)[axis],
             needed: 2.0 * hull.half_width()[axis],
         }
-    }
-
-    /// The largest excess of a body's width over that of the region, m, and its axis.
-    fn lack(&self, hull: &Aabb) -> (f64, usize) {
-        let width = 2.0 * hull.half_width();
-        let lack = width * (1.0 - TOUCH) - (self.fill.max - self.fill.min);
-        let axis = lack.max_position();
-        (lack[axis], axis)
-    }
-}
-
-/// A box along the axes, m.
-#[derive(Clone, Copy, Debug)]
-struct Aabb {
-    min: DVec3,
-    max: DVec3,
-}
-
-impl Aabb {
-    fn center(&self) -> DVec3 {
-        0.5 * (self.min + self.max)
-    }
-
-    fn half_width(&self) -> DVec3 {
-        0.5 * (self.max - self.min)
     }
 }
 
@@ -917,80 +741,14 @@ fn sphere_volume(clump: &Clump) -> f64 {
     4.0 / 3.0 * PI * cubes.sum::<f64>()
 }
 
-/// Random numbers that are the same on every machine: ChaCha with 8 rounds, and no function beyond the square root.
-pub(super) struct Random(ChaCha8Rng);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        Self(ChaCha8Rng::from_seed(key))
-    }
-
-    /// [`Random::new`], after so many calls of [`Random::unit`].
-    pub fn after(seed: u64, count: u64) -> Self {
-        let mut random = Self::new(seed);
-        random.0.set_word_pos(2 * u128::from(count));
-        random
-    }
-
-    /// One of many independent streams of random numbers: the stream for one attempt at one body.
-    fn stream(seed: u64, number: u64, attempt: u64) -> Self {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..16].copy_from_slice(&number.to_le_bytes());
-        key[16..24].copy_from_slice(&attempt.to_le_bytes());
-        // This keeps the streams apart from that of `new` with the same seed.
-        key[24] = 1;
-        Self(ChaCha8Rng::from_seed(key))
-    }
-
-    /// A uniform number in [0, 1), from the top 53 bits of a word.
-    pub fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Chooses one of several, given the sums of the weights up to each.
-    pub fn choose(&mut self, sums: &[f64]) -> usize {
-        let last = sums.len() - 1;
-        let target = sums[last] * self.unit();
-        sums.iter().position(|sum| target < *sum).unwrap_or(last)
-    }
-
-    /// A uniform point in a box.
-    pub fn within(&mut self, low: DVec3, high: DVec3) -> DVec3 {
-        let unit = DVec3::new(self.unit(), self.unit(), self.unit());
-        low + (high - low) * unit
-    }
-
-    /// A uniform point in the unit disc, and the square of its distance from the centre.
-    fn in_disc(&mut self) -> (f64, f64, f64) {
-        loop {
-            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
-            let squared = x * x + y * y;
-            if squared > 0.0 && squared < 1.0 {
-                return (x, y, squared);
-            }
-        }
-    }
-
-    /// A uniform rotation, from two points in a disc (Marsaglia 1972).
-    pub fn rotation(&mut self) -> DQuat {
-        let (x, y, near) = self.in_disc();
-        let (z, w, far) = self.in_disc();
-        let scale = ((1.0 - near) / far).sqrt();
-        DQuat::from_xyzw(x, y, z * scale, w * scale)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use xxhash_rust::xxh3::xxh3_64;
 
     use super::*;
-    use crate::model::clump::shapes;
-    use crate::model::packing::overlap::overlaps;
+    use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
+    use crate::model::packing::overlap::{overlaps, spheres_of};
 
     /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its shape axes.
     fn mixed() -> Vec<Clump> {
@@ -1056,40 +814,48 @@ mod tests {
     }
 
     #[test]
-    fn bodies_of_a_grid_are_made_again_without_what_took_their_sites() {
+    fn bodies_are_made_again_without_what_took_their_places() {
         let shapes = mixed();
         let walls = [plane(DVec3::Y * 0.2, DVec3::Y)];
         let others = [body(1, DVec3::new(0.3, 0.6, 0.3)), body(2, DVec3::Y * 0.9)];
         let turned = Orientation::Fixed(DQuat::from_xyzw(0.0, 0.0, 0.5f64.sqrt(), 0.5f64.sqrt()));
-        for (spacing, jitter, orientation) in [
-            (None, 0.0, Orientation::Random),
-            (None, 0.02, turned),
-            (Some(0.31), 0.01, Orientation::Random),
-            (Some(0.15), 0.03, Orientation::Random),
+        let grid = |spacing, jitter| Placement::Grid { spacing, jitter };
+        for (placement, orientation, count) in [
+            (grid(None, 0.0), Orientation::Random, 60),
+            (grid(None, 0.02), turned, 60),
+            (grid(Some(0.31), 0.01), Orientation::Random, 60),
+            (grid(Some(0.15), 0.03), Orientation::Random, 60),
+            (Placement::Random, Orientation::Random, 600),
+            (Placement::Random, turned, 600),
         ] {
             let fill = Fill {
                 velocity: (DVec3::NEG_ONE, DVec3::ONE),
                 orientation,
                 group: 3,
-                ..fill(60, Placement::Grid { spacing, jitter })
+                ..fill(count, placement)
             };
             let mut occupied = Occupied::new(&shapes);
             for body in &others {
                 occupied.insert(body, &shapes);
             }
-            let mut placed = Vec::new();
-            let act = &mut |body: &ModelBody| placed.push(*body);
-            let grid = fill.place_on_grid(&shapes, &mut occupied, &walls, &|_| true, act);
-            let grid = grid.unwrap();
-            assert_eq!(placed.len(), 60, "{spacing:?}");
-            let empty: u64 = grid.empty.iter().map(|[start, end]| end - start).sum();
-            assert!(empty > 3, "{spacing:?}: {:?}", grid.empty);
-            let mut made = Vec::new();
-            grid.each(&mut |body| made.push(*body));
-            assert_eq!(made, placed, "{spacing:?}");
-            for own in &grid.mix {
-                let count = placed.iter().filter(|body| body.shape as u64 == own.shape);
-                assert_eq!(count.count() as u64, own.count);
+            let made = fill.place_made(&shapes, &mut occupied, &walls, &|_| true);
+            let made = made.unwrap();
+            let refused: u64 = match &made.sites {
+                Sites::Grid(sites) => sites.empty.iter().map(|[start, end]| end - start).sum(),
+                Sites::Random(sites) => sites.tries.iter().map(|&tries| u64::from(tries) - 1).sum(),
+            };
+            assert!(refused > 3, "{placement:?}: {refused}");
+            let mut placed = others.to_vec();
+            made.each(&mut |body| placed.push(*body));
+            assert_eq!(placed.len(), 2 + count, "{placement:?}");
+            let around = world(&shapes, &walls, None);
+            assert_eq!(overlaps(&placed, around, 2.0 * TOUCH), [], "{placement:?}");
+            assert!(placed[2..].iter().all(|body| body.group == 3));
+            for own in &made.mix {
+                let count = placed[2..]
+                    .iter()
+                    .filter(|body| body.shape as u64 == own.shape);
+                assert_eq!(count.count() as u64, own.count, "{placement:?}");
             }
         }
     }

@@ -1,61 +1,25 @@
-//! Fills on a grid whose bodies are made one after the other, whenever they are wanted.
+//! Places on a grid.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
-use super::fill::Random;
+use super::made::{Mixed, Numbers, Shapes};
+use super::random::Random;
 use crate::model::ModelBody;
-use crate::model::quantity::QUANTITIES;
 
 /// Allowance for round-off in the number of sites, in pitches.
 const ROUND_OFF: f64 = 1e-9;
 
-/// A fill on a grid as numbers: its bodies follow from these alone, whatever else the scene has.
-///
-/// What another body or a wall takes is told by the sites that stay empty. So who makes the bodies needs neither, nor the bodies before.
+/// Places of bodies on a grid.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GridFill {
-    pub numbers: Numbers,
-    pub mix: Vec<Mixed>,
+pub(crate) struct GridSites {
+    pub lattice: Lattice,
+    /// Largest random displacement along each axis, m.
+    pub jitter: f64,
+    /// Hull of each shape of the mix: from the centre of mass to its middle, and half of its width, m.
+    pub hulls: Vec<[DVec3; 2]>,
     /// Sites that stay empty, by their numbers: the first of each range of them, and the one after the last; in increasing order.
     pub empty: Vec<[u64; 2]>,
-}
-
-/// Numbers of a fill that do not depend on the shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Numbers {
-    /// Number of bodies.
-    pub count: u64,
-    pub seed: u64,
-    pub group: u64,
-    /// Whether each body has an orientation of its own: 1 or 0.
-    pub turned: u64,
-    pub lattice: Lattice,
-    pub jitter: f64,
-    /// Corners of the region.
-    pub min: DVec3,
-    pub max: DVec3,
-    /// Least and largest of each component.
-    pub velocity: [DVec3; 2],
-    pub angular_velocity: [DVec3; 2],
-    pub quantities: [f64; QUANTITIES.len()],
-}
-
-/// A shape of a mix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Mixed {
-    /// Index of the shape.
-    pub shape: u64,
-    pub weight: f64,
-    /// Number of bodies that have it.
-    pub count: u64,
-    /// From the centre of mass to the middle of the hull, and half of its width, m.
-    pub middle: DVec3,
-    pub half_width: DVec3,
-    /// Orientation of its bodies, unless each has its own.
-    pub orientation: DQuat,
 }
 
 /// A cubic lattice of sites.
@@ -95,16 +59,22 @@ impl Lattice {
     }
 }
 
-impl GridFill {
+impl GridSites {
     /// Calls a function with each body, in order.
-    pub fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
-        let mut walk = Walk::new(self.numbers, &self.mix);
+    pub(super) fn each(
+        &self,
+        numbers: &Numbers,
+        mix: &[Mixed],
+        mut shapes: Shapes,
+        act: &mut dyn FnMut(&ModelBody),
+    ) {
+        let mut walk = Walk::new(numbers, self);
         let mut empty = self.empty.iter().peekable();
-        for _ in 0..self.numbers.count {
-            let shape = walk.choose();
+        for _ in 0..numbers.count {
+            let choice = shapes.choose();
             loop {
                 let site = walk.number;
-                let body = walk.next(&self.mix[shape]);
+                let body = walk.next(&mix[choice], self.hulls[choice]);
                 let body = body.expect("there is a site for each body");
                 while empty.next_if(|range| range[1] <= site).is_some() {}
                 if empty.peek().is_none_or(|range| site < range[0]) {
@@ -113,17 +83,6 @@ impl GridFill {
                 }
             }
         }
-    }
-
-    /// A body of each shape that is there, at rest at the origin.
-    pub fn kinds(&self) -> impl Iterator<Item = ModelBody> + '_ {
-        let mix = self.mix.iter().filter(|own| own.count > 0);
-        mix.map(|own| ModelBody {
-            shape: own.shape as usize,
-            group: self.numbers.group as usize,
-            quantities: self.numbers.quantities.into(),
-            ..ModelBody::default()
-        })
     }
 
     /// Has a site stay empty; all that did so far come before it.
@@ -138,9 +97,8 @@ impl GridFill {
 /// A walk from site to site, with the random numbers of what is placed there.
 pub(super) struct Walk {
     numbers: Numbers,
-    /// Weights of the shapes, added up.
-    weights: Vec<f64>,
-    of_shapes: Random,
+    lattice: Lattice,
+    jitter: f64,
     random: Random,
     site: Option<[u64; 3]>,
     /// Number of the site.
@@ -148,52 +106,31 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn new(numbers: Numbers, mix: &[Mixed]) -> Walk {
-        let mut sum = 0.0;
-        let weights = mix.iter().map(|own| {
-            sum += own.weight;
-            sum
-        });
+    pub fn new(numbers: &Numbers, sites: &GridSites) -> Walk {
         Walk {
-            weights: weights.collect(),
-            // The shapes come before all else in the row of random numbers.
-            of_shapes: Random::new(numbers.seed),
+            numbers: *numbers,
+            lattice: sites.lattice,
+            jitter: sites.jitter,
             random: Random::after(numbers.seed, numbers.count),
             site: Some([0; 3]),
             number: 0,
-            numbers,
         }
     }
 
-    /// The place in the mix of the shape of the next body.
-    pub fn choose(&mut self) -> usize {
-        self.of_shapes.choose(&self.weights)
-    }
-
     /// A body of a shape at the next site, without velocities; `None` if there is no site left.
-    pub fn next(&mut self, own: &Mixed) -> Option<ModelBody> {
-        let Numbers {
-            lattice,
-            jitter,
-            min,
-            max,
-            turned,
-            ..
-        } = self.numbers;
+    pub fn next(&mut self, own: &Mixed, [middle, half_width]: [DVec3; 2]) -> Option<ModelBody> {
         let place = self.site?;
+        let lattice = self.lattice;
         self.site = lattice.after(place);
         self.number += 1;
         let site = lattice.first + lattice.pitch * DVec3::from(place.map(|index| index as f64));
-        let low = (site - jitter).max(min + own.half_width);
-        let high = (site + jitter).min(max - own.half_width);
-        let orientation = match turned {
-            1 => self.random.rotation(),
-            _ => own.orientation,
-        };
+        let low = (site - self.jitter).max(self.numbers.min + half_width);
+        let high = (site + self.jitter).min(self.numbers.max - half_width);
+        let orientation = self.numbers.turn(own, &mut self.random);
         Some(ModelBody {
             shape: own.shape as usize,
             // A coordinate is never -0.
-            position: DVec3::ZERO + (self.random.within(low, high) - own.middle),
+            position: DVec3::ZERO + (self.random.within(low, high) - middle),
             orientation,
             ..ModelBody::default()
         })
@@ -201,19 +138,6 @@ impl Walk {
 
     /// Gives velocities, group and quantities to a body that stays where it is.
     pub fn settle(&mut self, body: ModelBody) -> ModelBody {
-        let Numbers {
-            velocity: [slowest, fastest],
-            angular_velocity: [least_spin, most_spin],
-            group,
-            quantities,
-            ..
-        } = self.numbers;
-        ModelBody {
-            velocity: self.random.within(slowest, fastest),
-            angular_velocity: self.random.within(least_spin, most_spin),
-            group: group as usize,
-            quantities: quantities.into(),
-            ..body
-        }
+        self.numbers.settle(body, &mut self.random)
     }
 }

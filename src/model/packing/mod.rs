@@ -2,6 +2,10 @@
 
 pub mod fill;
 pub(crate) mod lattice;
+pub(crate) mod made;
+mod occupied;
 #[doc(hidden)]
 pub mod overlap;
 pub mod pack;
+mod random;
+pub(crate) mod search;

@@ -36,7 +36,7 @@ impl Check {
         let spheres_of = |shape: usize| counts[shape];
         let listed = file.bodies.iter().filter_map(|body| names.get(&body.shape));
         let mut total: f64 = listed.map(spheres_of).sum();
-        let mut kept = total;
+        let mut held = total * memory::PREPARED as f64;
         let scene = format!("a scene of at most {MAX_SPHERES} spheres");
         if total > MAX_SPHERES as f64 {
             let found = format!("bodies of {} spheres", rounded(total));
@@ -92,9 +92,12 @@ impl Check {
             };
             let spheres = count * spheres.max(1.0);
             total += spheres;
-            if !(fill.placement == Placement::Grid && may_be_made(file)) {
-                kept += spheres;
-            }
+            held += spheres
+                * match fill.placement {
+                    Placement::Grid if may_be_made(file) => 0.0,
+                    Placement::Random if may_be_made(file) => memory::SEARCHED as f64,
+                    _ => memory::PREPARED as f64,
+                };
             let count = match fill.count {
                 Some(count) => count.to_string(),
                 None => rounded(count.round()),
@@ -108,14 +111,14 @@ impl Check {
                     format!("{count} bodies of {} spheres", rounded(spheres)),
                     &scene,
                 );
-            } else if kept > memory::FEW as f64 && kept * memory::PREPARED as f64 > memory as f64 {
+            } else if total > memory::FEW as f64 && held > memory as f64 {
                 self.problems.push(
                     Problem::new(
                         path_of_count,
                         format!(
                             "{count} bodies, which bring the scene to {} spheres and take {} to place",
                             rounded(total),
-                            gigabytes((kept * memory::PREPARED as f64) as u64)
+                            gigabytes(held as u64)
                         ),
                         format!(
                             "at most the memory that this machine has left, {}",
@@ -322,7 +325,7 @@ impl Check {
         Ok(bodies.into())
     }
 
-    /// Adds the bodies of the fills; those of fills on a grid stay numbers, if `made`.
+    /// Adds the bodies of the fills; those that can be [made](is_made) stay numbers, if `made`.
     fn place_some(
         &self,
         bodies: Vec<ModelBody>,
@@ -341,16 +344,19 @@ impl Check {
             let fill = &fills[index];
             let mut counted = Counted::new(shapes, fill.wanted.is_some());
             let unplaced = |error| vec![unplaced(index, &error)];
-            if made && matches!(fill.placement, fill::Placement::Grid { .. }) {
+            if made && is_made(fill) {
                 let apart = fill.is_apart(shapes);
                 let later = &fills[index + 1..];
                 let matters = |body: &ModelBody| {
                     !apart || later.iter().any(|later| later.may_meet(body, shapes))
                 };
-                let count = &mut |body: &ModelBody| counted.add(body);
-                let grid = fill.place_on_grid(shapes, &mut occupied, world.walls, &matters, count);
+                let own = fill.place_made(shapes, &mut occupied, world.walls, &matters);
+                let own = own.map_err(unplaced)?;
+                if fill.wanted.is_some() {
+                    own.each(&mut |body| counted.add(body));
+                }
                 placed.pieces.push(Piece::List(std::mem::take(&mut list)));
-                placed.pieces.push(Piece::Fill(grid.map_err(unplaced)?));
+                placed.pieces.push(Piece::Fill(own));
             } else {
                 let own = match fill.placement {
                     fill::Placement::Packed => fill.pack(&list, world).inspect(|own| {
@@ -423,10 +429,18 @@ impl Counted<'_> {
     }
 }
 
-/// Bodies of fills on a grid from which on they are not kept, but made whenever they are wanted.
+/// Bodies of fills on a grid or at random from which on they are not kept, but made whenever they are wanted.
 const MANY: usize = 100_000;
 
-/// Whether nobody has to know all bodies of a scene at once, so those of fills on a grid may be made when they are wanted.
+/// Whether the bodies of a fill can be made one after the other.
+fn is_made(fill: &fill::Fill) -> bool {
+    match fill.placement {
+        fill::Placement::Grid { .. } | fill::Placement::Random => true,
+        fill::Placement::Packed => false,
+    }
+}
+
+/// Whether nobody has to know all bodies of a scene at once, so those of fills may be made when they are wanted.
 fn may_be_made(file: &SceneFile) -> bool {
     let packed = |fill: &format::Fill| fill.placement == Placement::Packed;
     // Fills do not look at images of bodies in a periodic box: whether these overlap is found out afterwards.
@@ -434,11 +448,11 @@ fn may_be_made(file: &SceneFile) -> bool {
     file.bonds.is_empty() && !file.fills.iter().any(packed) && (file.domain.is_none() || alone)
 }
 
-/// Whether the bodies of fills on a grid are made when they are wanted: there are many of them, and none of them overlaps an image of
+/// Whether the bodies of fills are made when they are wanted: there are many of them, and none of them overlaps an image of
 /// another one.
 fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World) -> bool {
-    let on_grid = |fill: &&fill::Fill| matches!(fill.placement, fill::Placement::Grid { .. });
-    let count: usize = fills.iter().filter(on_grid).map(|fill| fill.count).sum();
+    let made = fills.iter().filter(|fill| is_made(fill));
+    let count: usize = made.map(|fill| fill.count).sum();
     let overlaps_no_image = world.domain.is_none_or(|domain| {
         let period = domain.period();
         let spans = |fill: &fill::Fill| {

@@ -38,7 +38,7 @@
 //! a time ([`Engine::read_part`]); who needs all of it at once reads it into the copy. What each rank can do with its own share of it, such
 //! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
-//! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of fills on a grid that are in its block, and gets
+//! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of large fills that are in its block, and gets
 //! others from rank 0. Only where a state is the start, such as that of a checkpoint, the copy is the state until the first step, and
 //! the ranks have no bodies until then.
 

@@ -1,4 +1,4 @@
-//! Bodies at the start: each rank makes those of fills on a grid that are in its block, and rank 0 gives out all others.
+//! Bodies at the start: each rank makes those of large fills that are in its block, and rank 0 gives out all others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use super::blocks::Place;
 use super::bytes::{Reader, Writer};
 use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_moved};
 use crate::model::bodies::Piece;
-use crate::model::packing::lattice::GridFill;
+use crate::model::packing::lattice::GridSites;
+use crate::model::packing::made::{MadeFill, Sites};
+use crate::model::packing::search::RandomSites;
 use crate::model::{Model, ModelBody};
 use crate::state::layout::{Body, Bond, Sphere};
 use crate::state::{Moulds, State};
@@ -63,7 +65,7 @@ impl Recipe {
                 Piece::Fill(fill) => {
                     message.put(fill.numbers);
                     message.put_all(&fill.mix);
-                    message.put_all(&fill.empty);
+                    write_sites(&fill.sites, message);
                 }
             }
         }
@@ -79,16 +81,57 @@ impl Recipe {
         let count: u64 = message.take();
         let pieces = (0..count).map(|_| match message.take::<u32>() {
             0 => Piece::List(message.take()),
-            _ => Piece::Fill(GridFill {
+            _ => Piece::Fill(MadeFill {
                 numbers: message.take(),
                 mix: message.take_all(),
-                empty: message.take_all(),
+                sites: read_sites(message),
             }),
         });
         Recipe {
             origin,
             pieces: pieces.collect(),
             moulds,
+        }
+    }
+}
+
+fn write_sites(sites: &Sites, message: &mut Writer) {
+    message.put(u32::from(matches!(sites, Sites::Random(_))));
+    match sites {
+        Sites::Grid(sites) => {
+            message.put(sites.lattice);
+            message.put(sites.jitter);
+            message.put_all(&sites.hulls);
+            message.put_all(&sites.empty);
+        }
+        Sites::Random(sites) => {
+            message.put(sites.spheres.len() as u64);
+            for spheres in &sites.spheres {
+                message.put_all(spheres);
+            }
+            message.put_all(&sites.classes);
+            message.put_all(&sites.starts);
+            message.put_all(&sites.tries);
+        }
+    }
+}
+
+fn read_sites(message: &mut Reader) -> Sites {
+    match message.take::<u32>() {
+        0 => Sites::Grid(GridSites {
+            lattice: message.take(),
+            jitter: message.take(),
+            hulls: message.take_all(),
+            empty: message.take_all(),
+        }),
+        _ => {
+            let mix: u64 = message.take();
+            Sites::Random(RandomSites {
+                spheres: (0..mix).map(|_| message.take_all()).collect(),
+                classes: message.take_all(),
+                starts: message.take_all(),
+                tries: message.take_all(),
+            })
         }
     }
 }
@@ -245,7 +288,7 @@ impl Edges {
         &mut self,
         part: &mut State,
         moulds: &Moulds,
-        fill: &GridFill,
+        fill: &MadeFill,
         before: &mut [u32; 2],
     ) {
         let rank = self.post.rank();
