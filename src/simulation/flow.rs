@@ -4,7 +4,7 @@ use glam::{DMat3, DVec3};
 use serde::Serialize;
 
 use crate::model::clump::{Clump, MassProperties};
-use crate::model::flow::{Explosion, Region, Traffic};
+use crate::model::flow::{Explosion, Inlet, Region, Traffic};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
 use crate::simulation::collisions::largest_forces;
@@ -16,6 +16,27 @@ pub(crate) struct Change {
     pub gone: Vec<u32>,
     /// Bodies that come in, with their ids.
     pub new: Vec<(u64, ModelBody)>,
+}
+
+/// A look at all bodies, which may come part by part: who leaves, and what is in the way of those who come.
+pub(crate) struct Look<'a> {
+    model: &'a Model,
+    steps: u64,
+    /// s
+    time: f64,
+    /// Inlets that let bodies in now.
+    due: Vec<&'a Inlet>,
+    /// Bounding radii of all shapes, m.
+    radii: Vec<f64>,
+    /// Whether the places of bodies are kept until the next look.
+    follows: bool,
+    /// Number of bodies so far.
+    count: usize,
+    gone: Vec<u32>,
+    /// Bodies that stay and may be in the way of an inlet that is due.
+    near: Vec<ModelBody>,
+    /// Centres of mass of all bodies that stay, m, if they are kept.
+    places: Vec<DVec3>,
 }
 
 impl Traffic {
@@ -110,51 +131,93 @@ impl Traffic {
         }
     }
 
-    /// Takes the look before the step after `steps`, and counts the bodies that passed. Returns the changes, if any.
-    /// `walls` are the present walls of the model.
-    pub(crate) fn look(
-        &mut self,
-        model: &Model,
-        state: &State,
-        steps: u64,
-        walls: &[wall::Probe],
-    ) -> Option<Change> {
-        let flow = &model.flow;
-        let places: Vec<DVec3> = state
-            .bodies
-            .iter()
-            .map(|body| state.position(body))
-            .collect();
-        let mass = |body: usize| model.shapes[state.identities[body].shape].mass;
-        for (probe, passed) in flow.probes.iter().zip(&mut self.passed) {
-            for (body, (before, now)) in self.places.iter().zip(&places).enumerate() {
-                // Across a periodic boundary, the image nearest to the present position.
-                let before = *now - state.nearest(*now - *before);
-                match probe.region.passing(before, *now) {
-                    Some(true) => passed.forward.add(mass(body)),
-                    Some(false) => passed.backward.add(mass(body)),
-                    None => (),
-                }
-            }
+    /// Begins the look before the step after `steps`, at the time `time` (s).
+    pub(crate) fn begin_look<'a>(&self, model: &'a Model, steps: u64, time: f64) -> Look<'a> {
+        let inlets = model.flow.inlets.iter().zip(&self.inlets);
+        let due =
+            inlets.filter(|(inlet, brought)| inlet.next(brought, time, &model.shapes).is_some());
+        let mut probes = model.flow.probes.iter();
+        Look {
+            model,
+            steps,
+            time,
+            due: due.map(|(inlet, _)| inlet).collect(),
+            radii: model.shapes.iter().map(Clump::bounding_radius).collect(),
+            follows: probes.any(|probe| probe.region.is_face()),
+            count: 0,
+            gone: Vec::new(),
+            near: Vec::new(),
+            places: Vec::new(),
         }
+    }
 
-        let mut keep = vec![true; places.len()];
-        for (outlet, taken) in self.outlets.iter_mut().enumerate() {
-            for (body, place) in places.iter().enumerate() {
-                let goes =
-                    flow.outlets[outlet].place.holds(*place) && !state.identities[body].fixed;
-                if keep[body] && goes {
-                    keep[body] = false;
-                    taken.add(mass(body));
-                    if let Some(before) = self.arrivals.remove(&state.identities.id(body)) {
-                        let stayed = steps.saturating_sub(before) as f64 * model.time_step;
-                        self.residence[outlet].add(stayed);
+    /// Adds the bodies of a part to a look, after those of the parts before: counts those that passed, and takes away those in outlets.
+    pub(crate) fn look_at(&mut self, look: &mut Look, part: &State) {
+        let Look { model, steps, .. } = *look;
+        let flow = &model.flow;
+        for (body, identity) in part.bodies.iter().zip(part.identities.iter()) {
+            let index = look.count;
+            look.count += 1;
+            let now = part.position(body);
+            let mass = model.shapes[identity.shape].mass;
+            if let Some(before) = self.places.get(index) {
+                for (probe, passed) in flow.probes.iter().zip(&mut self.passed) {
+                    // Across a periodic boundary, the image nearest to the present position.
+                    let before = now - part.nearest(now - *before);
+                    match probe.region.passing(before, now) {
+                        Some(true) => passed.forward.add(mass),
+                        Some(false) => passed.backward.add(mass),
+                        None => (),
                     }
                 }
             }
+            let mut outlets = flow.outlets.iter();
+            let outlet = outlets.position(|outlet| outlet.place.holds(now));
+            if let Some(outlet) = outlet.filter(|_| !identity.fixed) {
+                look.gone.push(index as u32);
+                self.outlets[outlet].add(mass);
+                if let Some(before) = self.arrivals.remove(&identity.id) {
+                    let stayed = steps.saturating_sub(before) as f64 * model.time_step;
+                    self.residence[outlet].add(stayed);
+                }
+                continue;
+            }
+            if look.follows {
+                look.places.push(now);
+            }
+            let there = ModelBody {
+                shape: identity.shape,
+                position: now,
+                orientation: body_orientation(body),
+                group: identity.group,
+                ..ModelBody::default()
+            };
+            let mut due = look.due.iter();
+            if due.any(|inlet| inlet.may_meet(model, &look.radii, &there)) {
+                look.near.push(there);
+            }
         }
+    }
 
-        let time = state.step_times(model).after(steps as f64);
+    /// Ends a look at all bodies of `state`, and lets bodies in. Returns the changes, if any. `walls` are the present walls of the model.
+    pub(crate) fn end_look(
+        &mut self,
+        look: Look,
+        state: &State,
+        walls: &[wall::Probe],
+    ) -> Option<Change> {
+        let Look {
+            model,
+            steps,
+            time,
+            follows,
+            count,
+            gone,
+            near,
+            mut places,
+            ..
+        } = look;
+        let flow = &model.flow;
         let mut new = Vec::new();
         for (index, inlet) in flow.inlets.iter().enumerate() {
             let brought = &mut self.inlets[index];
@@ -162,16 +225,8 @@ impl Traffic {
             self.waiting[index] = 0;
             while let Some(shape) = inlet.next(brought, time, &model.shapes) {
                 let occupied = occupied.get_or_insert_with(|| {
-                    let kept = (0..places.len()).filter(|&body| keep[body]);
-                    let there = kept.map(|body| ModelBody {
-                        shape: state.identities[body].shape,
-                        position: places[body],
-                        orientation: body_orientation(&state.bodies[body]),
-                        group: state.identities[body].group,
-                        ..ModelBody::default()
-                    });
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
-                    inlet.occupied(model, there.chain(poured))
+                    inlet.occupied(model, near.iter().copied().chain(poured))
                 });
                 let Some(body) =
                     inlet.place(shape, brought.bodies, steps, &model.shapes, occupied, walls)
@@ -188,7 +243,7 @@ impl Traffic {
             }
         }
         // `arrivals` may also have bodies that burst or that a caller removed.
-        if self.arrivals.len() > 2 * (places.len() + new.len()) {
+        if self.arrivals.len() > 2 * (count + new.len()) {
             let there = |id: &u64| {
                 state.identities.find(*id).is_some()
                     || new.binary_search_by_key(id, |(new, _)| *new).is_ok()
@@ -197,13 +252,10 @@ impl Traffic {
         }
 
         self.looked = Some(steps);
-        if flow.probes.iter().any(|probe| probe.region.is_face()) {
-            let kept = places.iter().zip(&keep).filter(|(_, kept)| **kept);
-            let new = new.iter().map(|(_, body)| body.position);
-            self.places = kept.map(|(place, _)| *place).chain(new).collect();
+        if follows {
+            places.extend(new.iter().map(|(_, body)| body.position));
+            self.places = places;
         }
-        let gone = (0..).zip(&keep).filter(|(_, kept)| !**kept);
-        let gone: Vec<u32> = gone.map(|(index, _)| index).collect();
         let changes = !new.is_empty() || !gone.is_empty();
         changes.then_some(Change { gone, new })
     }

@@ -624,8 +624,24 @@ impl Simulation {
             self.tell(change.as_ref());
             self.change(patience, change).await?;
         }
-        self.fetch_by(patience, &[Field::Bodies, Field::Walls])
-            .await?;
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let time = self.state.step_times(&model).after(self.steps as f64);
+        let mut look = traffic.begin_look(&model, self.steps, time);
+        let fields = [Field::Bodies, Field::Walls];
+        let read = match self.is_in_parts() {
+            true => self.for_each_part(&fields, |part, _| {
+                traffic.look_at(&mut look, part.state);
+                ControlFlow::Continue(())
+            }),
+            false => self.fetch_by(patience, &fields).await.map(|()| {
+                traffic.look_at(&mut look, &self.state);
+                self.fetched()
+            }),
+        };
+        if let Err(error) = read.map(|_| ()) {
+            self.state.traffic = traffic;
+            return Err(error);
+        }
         let there = (0..model.walls.len()).filter(|wall| model.stages.has_wall(*wall));
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
             let domain = model.domain.as_ref();
@@ -635,8 +651,7 @@ impl Simulation {
         for (index, probe) in there.zip(&mut self.wall_probes) {
             probe.move_to(self.state.wall(index).pose);
         }
-        let mut traffic = std::mem::take(&mut self.state.traffic);
-        let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
+        let change = traffic.end_look(look, &self.state, &self.wall_probes);
         self.state.traffic = traffic;
         self.tell(change.as_ref());
         self.change(patience, change).await

@@ -25,15 +25,23 @@ use rockfall::output::{Record, RunFolder, RunSummary, write_share};
 use rockfall::scene::Scene;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
+use rockfall::state::layout::Body;
 use rockfall::state::{Field, State};
 use rockfall::step::WriteSeek;
 use rockfall::{Backend, Error, NewBody, Observer, Options, Simulation, Watch};
 
+/// Bytes that ranks have sent: together, and in the largest message.
+#[derive(Default)]
+struct Sent {
+    all: AtomicUsize,
+    largest: AtomicUsize,
+}
+
 /// A rank that is a thread.
 struct Thread {
     rank: usize,
-    /// Bytes that all of them have sent.
-    sent: Arc<AtomicUsize>,
+    /// What all of them have sent.
+    sent: Arc<Sent>,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
     /// Whether it cannot write files.
@@ -47,7 +55,7 @@ impl Thread {
     }
 
     /// So many that count the bytes that they send.
-    fn counted(count: usize, sent: &Arc<AtomicUsize>) -> Vec<Arc<dyn Ranks>> {
+    fn counted(count: usize, sent: &Arc<Sent>) -> Vec<Arc<dyn Ranks>> {
         Thread::some(count, sent, None)
     }
 
@@ -56,11 +64,7 @@ impl Thread {
         Thread::some(count, &Arc::default(), Some(reads_only))
     }
 
-    fn some(
-        count: usize,
-        sent: &Arc<AtomicUsize>,
-        reads_only: Option<usize>,
-    ) -> Vec<Arc<dyn Ranks>> {
+    fn some(count: usize, sent: &Arc<Sent>, reads_only: Option<usize>) -> Vec<Arc<dyn Ranks>> {
         let mut channels: Vec<Vec<_>> = (0..count)
             .map(|_| (0..count).map(|_| channel()).collect())
             .collect();
@@ -95,7 +99,8 @@ impl Ranks for Thread {
 
     fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
         for (rank, bytes) in sent {
-            self.sent.fetch_add(bytes.len(), Ordering::Relaxed);
+            self.sent.all.fetch_add(bytes.len(), Ordering::Relaxed);
+            self.sent.largest.fetch_max(bytes.len(), Ordering::Relaxed);
             self.to[*rank].send(bytes.to_vec()).unwrap();
         }
         for (rank, bytes) in received {
@@ -650,6 +655,35 @@ fn what_comes_in_and_goes_out() {
     });
 }
 
+/// Who comes and goes is found out part by part: no message has all bodies of a rank.
+#[test]
+fn a_look_at_inlets_and_outlets_takes_little_memory() {
+    let count = 20_000;
+    let model = scene(json!({
+        "fills": [ grid_fill(count, json!({})) ],
+        "inlets": [ { "rate": 300, "shapes": { "rod": 1 }, "region": { "min": [-2, 5, -2], "max": [2, 6, 2] } } ],
+        "outlets": [ { "inside": { "min": [-5, -5, -5], "max": [5, -1, 5] } } ],
+        "probes": [ { "name": "layer", "face": { "min": [-1, 0.345, -1], "max": [1, 0.345, 1] } } ],
+        "look_every": { "steps": 5 },
+    }));
+    let looked = |simulation: &mut Simulation| {
+        simulation.step(6).unwrap();
+        simulation.traffic().clone()
+    };
+    let expected = looked(&mut Simulation::on_cpu(model.clone(), Some(1)).unwrap());
+    let passed = expected.passed[0].backward.bodies;
+    assert!(passed > 2, "{passed}");
+    let sent: Arc<Sent> = Arc::default();
+    let ranks = Thread::counted(3, &sent);
+    on(ranks, &model, &cpu(), |simulation| {
+        sent.largest.store(0, Ordering::Relaxed);
+        assert!(looked(simulation) == expected);
+    });
+    let largest = sent.largest.load(Ordering::Relaxed);
+    let of_rank = count / 3 * size_of::<Body>();
+    assert!(largest < of_rank / 2, "{largest} of {of_rank} bytes");
+}
+
 #[test]
 fn a_heap_that_falls_asleep() {
     let model = scene(json!({ "sleep": {}, "planes": [
@@ -847,9 +881,9 @@ fn is_made_part_by_part(fill: Value) {
 
 /// Bytes that ranks send each other until a simulation of a scene can take its first step.
 fn sent_before_the_first_step(model: &Model, count: usize) -> usize {
-    let sent = Arc::default();
+    let sent: Arc<Sent> = Arc::default();
     let ranks = Thread::counted(count, &sent);
-    on(ranks, model, &cpu(), |_| sent.load(Ordering::Relaxed))
+    on(ranks, model, &cpu(), |_| sent.all.load(Ordering::Relaxed))
 }
 
 #[test]

@@ -108,26 +108,45 @@ impl Inlet {
     ) -> Occupied {
         let mut occupied = Occupied::new(&model.shapes);
         let radii: Vec<f64> = model.shapes.iter().map(Clump::bounding_radius).collect();
+        for body in bodies {
+            self.each_image(model, &radii, &body, |image| {
+                occupied.insert(image, &model.shapes);
+            });
+        }
+        occupied
+    }
+
+    /// Whether a body takes space in or around the box of the inlet; `radii` are the bounding radii of all shapes, m.
+    pub(crate) fn may_meet(&self, model: &Model, radii: &[f64], body: &ModelBody) -> bool {
+        let mut meets = false;
+        self.each_image(model, radii, body, |_| meets = true);
+        meets
+    }
+
+    /// Calls a function with each image of a body, in a periodic box, that takes space in or around the box of the inlet.
+    fn each_image(
+        &self,
+        model: &Model,
+        radii: &[f64],
+        body: &ModelBody,
+        mut act: impl FnMut(&ModelBody),
+    ) {
         let period = model.domain.map_or(DVec3::ZERO, |domain| domain.period());
         let images = |axis: usize| if period[axis] > 0.0 { -1..=1 } else { 0..=0 };
-        for body in bodies {
-            let radius = radii[body.shape];
-            for x in images(0) {
-                for y in images(1) {
-                    for z in images(2) {
-                        let shift = glam::IVec3::new(x, y, z).as_dvec3() * period;
-                        let position = body.position + shift;
-                        let nearest = position.clamp(self.fill.min, self.fill.max);
-                        // Bodies that come in on a face stick out of the box by their own size.
-                        let reach = radius + self.overhang(&radii);
-                        if position.distance_squared(nearest) <= reach * reach {
-                            occupied.insert(&ModelBody { position, ..body }, &model.shapes);
-                        }
+        // Bodies that come in on a face stick out of the box by their own size.
+        let reach = radii[body.shape] + self.overhang(radii);
+        for x in images(0) {
+            for y in images(1) {
+                for z in images(2) {
+                    let shift = glam::IVec3::new(x, y, z).as_dvec3() * period;
+                    let position = body.position + shift;
+                    let nearest = position.clamp(self.fill.min, self.fill.max);
+                    if position.distance_squared(nearest) <= reach * reach {
+                        act(&ModelBody { position, ..*body });
                     }
                 }
             }
         }
-        occupied
     }
 
     /// Largest distance by which a body that comes in sticks out of the box, m.
