@@ -40,7 +40,7 @@ struct Sent {
 /// A rank that is a thread.
 struct Thread {
     rank: usize,
-    /// What all of them have sent.
+    /// Bytes that all of them have sent.
     sent: Arc<Sent>,
     to: Vec<Sender<Vec<u8>>>,
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
@@ -655,7 +655,7 @@ fn what_comes_in_and_goes_out() {
     });
 }
 
-/// Who comes and goes is found out part by part: no message has all bodies of a rank.
+/// Bodies that come and go are found part by part: no message has all bodies of a rank.
 #[test]
 fn a_look_at_inlets_and_outlets_takes_little_memory() {
     let count = 20_000;

@@ -313,7 +313,7 @@ impl Fill {
         Ok(())
     }
 
-    /// What its bodies have in common.
+    /// Numbers that its bodies have in common.
     fn numbers(&self) -> Numbers {
         Numbers {
             count: self.count as u64,

@@ -25,7 +25,7 @@ pub(crate) struct RandomSites {
     pub tries: Vec<u16>,
 }
 
-/// Where a body would be after a try.
+/// Outcome of a try: how a body would be turned, and its place.
 pub(super) struct Try {
     pub orientation: DQuat,
     /// The hull of a body with this orientation whose centre of mass is at the origin, m.
