@@ -16,7 +16,7 @@ const SPHERE: u64 = 300;
 const HISTORY: u64 = 110;
 /// Bytes of a sphere while a scene is made ready.
 pub(crate) const PREPARED: u64 = 300;
-/// Bytes of a sphere while places at random are searched for, of which a scene keeps two for each body.
+/// Bytes of a sphere while bodies are placed at random. Then a scene keeps two bytes a body.
 pub(crate) const SEARCHED: u64 = 80;
 /// Scenes of fewer spheres are not checked.
 pub(crate) const FEW: u64 = 100_000;

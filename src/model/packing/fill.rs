@@ -10,7 +10,6 @@ use super::lattice::{GridSites, Lattice, Walk};
 use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites};
 pub use super::occupied::Occupied;
 use super::occupied::{Aabb, Candidate, TOUCH};
-use super::overlap::bounding_radius;
 use super::random::Random;
 use super::search::{RandomSites, Try};
 use crate::math::display::Rounded;
@@ -349,7 +348,7 @@ impl Fill {
         let bounds = self
             .shapes
             .iter()
-            .map(|&(shape, _)| bounding_radius(&shapes[shape]));
+            .map(|&(shape, _)| shapes[shape].bounding_radius());
         let bound = bounds.fold(0.0, f64::max);
         match self.placement {
             Placement::Grid {
@@ -364,7 +363,7 @@ impl Fill {
     /// Whether a body may be in the way of one of the fill.
     #[cfg(feature = "scene")]
     pub(crate) fn may_meet(&self, body: &ModelBody, shapes: &[Clump]) -> bool {
-        let reach = bounding_radius(&shapes[body.shape]) * (1.0 + TOUCH);
+        let reach = shapes[body.shape].bounding_radius() * (1.0 + TOUCH);
         let above = (body.position + reach).cmpge(self.min).all();
         above && (body.position - reach).cmple(self.max).all()
     }
@@ -384,12 +383,11 @@ impl Fill {
         for &(shape, _) in &self.shapes {
             measure[shape] = of(&shapes[shape]);
         }
-        let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
-        let mut random = Random::new(self.seed);
+        let mut shapes = self.chosen_with(Random::new(self.seed));
         let mut sum = 0.0;
         self.count = 0;
         loop {
-            let next = measure[self.choose_shape(total, &mut random)];
+            let next = measure[self.shapes[shapes.choose()].0];
             if self.count > 0 && sum + 0.5 * next > wanted {
                 return;
             }
@@ -419,8 +417,8 @@ impl Fill {
 
     /// The shape of the body with the number `number` among those that come [one by one](Fill::place_one).
     pub fn shape_of(&self, number: u64) -> usize {
-        let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
-        self.choose_shape(total, &mut Random::stream(self.seed, number, 0))
+        let mut shapes = self.chosen_with(Random::stream(self.seed, number, 0));
+        self.shapes[shapes.choose()].0
     }
 
     /// Places one body at a random place, and adds its space to `occupied`; `None` if `tries` places are not free.
@@ -479,16 +477,9 @@ impl Fill {
         None
     }
 
-    fn choose_shape(&self, total: f64, random: &mut Random) -> usize {
-        let target = total * random.unit();
-        let mut sum = 0.0;
-        for &(shape, weight) in &self.shapes {
-            sum += weight;
-            if target < sum {
-                return shape;
-            }
-        }
-        self.shapes[self.shapes.len() - 1].0
+    /// The mix, from which shapes are chosen with these random numbers.
+    fn chosen_with(&self, random: Random) -> Shapes {
+        Shapes::new(self.shapes.iter().map(|&(_, weight)| weight), random)
     }
 }
 
@@ -511,7 +502,7 @@ impl Filling<'_> {
         let mut sites = self.grid()?;
         let numbers = self.fill.numbers();
         let count = self.fill.count;
-        let mut shapes = Shapes::new(numbers.seed, &mix);
+        let mut shapes = Shapes::of_fill(&numbers, &mix);
         let mut walk = Walk::new(&numbers, &sites);
         let mut blocked = 0;
         for placed in 0..count {
@@ -560,7 +551,7 @@ impl Filling<'_> {
         let mut hulls = Vec::with_capacity(fill.shapes.len());
         for &(shape, _) in &fill.shapes {
             let clump = &self.shapes[shape];
-            bound = bound.max(bounding_radius(clump));
+            bound = bound.max(clump.bounding_radius());
             let radii = clump.spheres.iter().map(|sphere| sphere.radius);
             smallest = radii.fold(smallest, f64::min);
             let hull = self.hull(shape);
@@ -593,7 +584,7 @@ impl Filling<'_> {
         let clump = &self.shapes[shape];
         match self.fill.orientation {
             Orientation::Random => {
-                let bound = DVec3::splat(bounding_radius(clump));
+                let bound = DVec3::splat(clump.bounding_radius());
                 Aabb {
                     min: -bound,
                     max: bound,
@@ -610,7 +601,7 @@ impl Filling<'_> {
         let (count, numbers) = (self.fill.count, self.fill.numbers());
         let mut mix = self.fill.mixed(self.shapes);
         let mut sites = RandomSites::new(&mix, self.shapes);
-        let mut shapes = Shapes::new(numbers.seed, &mix);
+        let mut shapes = Shapes::of_fill(&numbers, &mix);
         let choices: Vec<u32> = (0..count).map(|_| shapes.choose() as u32).collect();
         let mut random = Random::after(numbers.seed, numbers.count);
         sites.tries = vec![0; count];

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 
-use super::made::{Mixed, Numbers, Shapes};
+use super::made::{Mixed, Numbers};
 use super::random::Random;
 use crate::model::ModelBody;
 
@@ -60,27 +60,21 @@ impl Lattice {
 }
 
 impl GridSites {
-    /// Calls a function with each body, in order.
-    pub(super) fn each(
-        &self,
+    /// Makes the bodies, in order, given the place in the mix of the shape of each.
+    pub(super) fn bodies<'a>(
+        &'a self,
         numbers: &Numbers,
-        mix: &[Mixed],
-        mut shapes: Shapes,
-        act: &mut dyn FnMut(&ModelBody),
-    ) {
+        mix: &'a [Mixed],
+    ) -> impl FnMut(usize) -> ModelBody + use<'a> {
         let mut walk = Walk::new(numbers, self);
         let mut empty = self.empty.iter().peekable();
-        for _ in 0..numbers.count {
-            let choice = shapes.choose();
-            loop {
-                let site = walk.number;
-                let body = walk.next(&mix[choice], self.hulls[choice]);
-                let body = body.expect("there is a site for each body");
-                while empty.next_if(|range| range[1] <= site).is_some() {}
-                if empty.peek().is_none_or(|range| site < range[0]) {
-                    act(&walk.settle(body));
-                    break;
-                }
+        move |choice| loop {
+            let site = walk.number;
+            let body = walk.next(&mix[choice], self.hulls[choice]);
+            let body = body.expect("there is a site for each body");
+            while empty.next_if(|range| range[1] <= site).is_some() {}
+            if empty.peek().is_none_or(|range| site < range[0]) {
+                return walk.settle(body);
             }
         }
     }

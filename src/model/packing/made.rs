@@ -73,10 +73,14 @@ impl Mixed {
 impl MadeFill {
     /// Calls a function with each body, in order.
     pub fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
-        let shapes = Shapes::new(self.numbers.seed, &self.mix);
-        match &self.sites {
-            Sites::Grid(sites) => sites.each(&self.numbers, &self.mix, shapes, act),
-            Sites::Random(sites) => sites.each(&self.numbers, &self.mix, shapes, act),
+        let (numbers, mix) = (&self.numbers, &self.mix[..]);
+        let mut shapes = Shapes::of_fill(numbers, mix);
+        let mut next: Box<dyn FnMut(usize) -> ModelBody> = match &self.sites {
+            Sites::Grid(sites) => Box::new(sites.bodies(numbers, mix)),
+            Sites::Random(sites) => Box::new(sites.bodies(numbers, mix)),
+        };
+        for _ in 0..numbers.count {
+            act(&next(shapes.choose()));
         }
     }
 
@@ -123,17 +127,23 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    pub fn new(seed: u64, mix: &[Mixed]) -> Shapes {
+    /// Shapes by their weights.
+    pub fn new(weights: impl Iterator<Item = f64>, random: Random) -> Shapes {
         let mut sum = 0.0;
-        let weights = mix.iter().map(|own| {
-            sum += own.weight;
+        let weights = weights.map(|weight| {
+            sum += weight;
             sum
         });
         Shapes {
             weights: weights.collect(),
-            // The shapes come before all else in the row of random numbers.
-            random: Random::new(seed),
+            random,
         }
+    }
+
+    /// Shapes of the bodies of a fill: they come before all else in its row of random numbers.
+    pub fn of_fill(numbers: &Numbers, mix: &[Mixed]) -> Shapes {
+        let weights = mix.iter().map(|own| own.weight);
+        Shapes::new(weights, Random::new(numbers.seed))
     }
 
     /// The place in the mix of the shape of the next body.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use glam::{DMat3, DVec3};
 
-use super::overlap::{GridSphere, SphereGrid, bounding_radius, spheres_of};
+use super::overlap::{GridSphere, SphereGrid, spheres_of};
 use crate::model::ModelBody;
 use crate::model::clump::{Clump, ClumpSphere};
 use crate::model::wall::Probe;
@@ -46,7 +46,7 @@ impl Part {
 
     fn all_of(clump: &Clump) -> Vec<Self> {
         let count = clump.spheres.len();
-        let bound = bounding_radius(clump);
+        let bound = clump.bounding_radius();
         let cubes: f64 = clump
             .spheres
             .iter()

@@ -108,15 +108,6 @@ pub(super) fn spheres_of<'a>(
         .map(move |sphere| (position + world_from_body * sphere.center, sphere.radius))
 }
 
-/// Bounding radius, m: that of the smallest sphere about the centre of mass that holds the clump.
-pub(super) fn bounding_radius(clump: &Clump) -> f64 {
-    clump
-        .spheres
-        .iter()
-        .map(|sphere| sphere.center.length() + sphere.radius)
-        .fold(0.0, f64::max)
-}
-
 /// Makes a grid of all spheres; in a periodic domain, of their images in it.
 fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
     let World { shapes, domain, .. } = world;

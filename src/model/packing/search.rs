@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use glam::{DMat3, DQuat, DVec3};
 
-use super::made::{Mixed, Numbers, Shapes};
+use super::made::{Mixed, Numbers};
 use super::occupied::Aabb;
 use super::random::Random;
 use crate::model::ModelBody;
@@ -79,23 +79,20 @@ impl RandomSites {
         self.classes.iter().max().map_or(0, |last| last + 1)
     }
 
-    /// Calls a function with each body, in order.
-    pub(super) fn each(
-        &self,
-        numbers: &Numbers,
-        mix: &[Mixed],
-        mut shapes: Shapes,
-        act: &mut dyn FnMut(&ModelBody),
-    ) {
+    /// Makes the bodies, in order, given the place in the mix of the shape of each.
+    pub(super) fn bodies<'a>(
+        &'a self,
+        numbers: &'a Numbers,
+        mix: &'a [Mixed],
+    ) -> impl FnMut(usize) -> ModelBody + use<'a> {
         let starts = self.starts.iter();
-        let mut of_classes: Vec<Random> = starts
-            .map(|start| Random::after(numbers.seed, *start))
-            .collect();
-        for tries in &self.tries {
-            let choice = shapes.choose();
+        let of_classes = starts.map(|start| Random::after(numbers.seed, *start));
+        let mut of_classes: Vec<Random> = of_classes.collect();
+        let mut tries = self.tries.iter();
+        move |choice| {
             let random = &mut of_classes[self.classes[choice] as usize];
             let mut next = || Try::next(numbers, &mix[choice], &self.spheres[choice], random);
-            for _ in 1..*tries {
+            for _ in 1..*tries.next().expect("each body has been placed") {
                 next();
             }
             let found = next();
@@ -105,7 +102,7 @@ impl RandomSites {
                 orientation: found.orientation,
                 ..ModelBody::default()
             };
-            act(&numbers.settle(body, random));
+            numbers.settle(body, random)
         }
     }
 }
