@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rockfall::error::Error;
 use rockfall::model::Model;
-use rockfall::output::{Record, Rounded, RunFolder, RunSummary, TraceWriter, write_state};
+use rockfall::output::{Record, Rounded, RunFolder, RunSummary, TraceWriter, write_state_of};
 #[cfg(feature = "render")]
 use rockfall::render::Shot;
 use rockfall::scene::format::{Interval, Kind};
@@ -647,8 +647,7 @@ impl Outputs {
         let Some((path, file)) = self.state else {
             return Ok(());
         };
-        write_state(BufWriter::new(file), &simulation.snapshot()?)
-            .map_err(|error| Error::unwritten(&path, &error).into())
+        Ok(write_state_of(simulation, BufWriter::new(file), &path)?)
     }
 }
 

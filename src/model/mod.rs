@@ -443,6 +443,14 @@ pub struct Model {
 }
 
 impl Model {
+    /// The rule by which bodies of a shape burst under load, if there is one.
+    pub(crate) fn breakage_of(&self, shape: usize) -> Option<&Breakage> {
+        let place = self
+            .breakage
+            .binary_search_by_key(&shape, |rule| rule.shape);
+        Some(&self.breakage[place.ok()?])
+    }
+
     /// Sets the contact law of a sphere of material `a` on a sphere or wall of `b`, and the other way round.
     ///
     /// Against walls the two may differ, as rigid walls take the elasticity of the sphere alone: a change of the stiffness or

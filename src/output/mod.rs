@@ -32,7 +32,7 @@ pub use gltf::write_gltf;
 pub use kept::{KeptMoment, KeptRun};
 pub use npz::write_npz;
 pub use record::{Part, Record, RecordedOptions, Status};
-pub use state::write_state;
+pub use state::{write_state, write_state_of};
 pub use statistics::Statistics;
 pub use summary::RunSummary;
 pub use table::{Column, Table, Values};

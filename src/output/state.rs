@@ -1,10 +1,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
 
 use serde::Serialize;
 
+use crate::model::error::{Error, Result};
 use crate::model::quantity::QUANTITIES;
+use crate::simulation::Simulation;
 use crate::simulation::snapshot::{BodyState, Snapshot};
+use crate::state::Field;
+use crate::state::quantities::BUFFERS;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -50,14 +56,54 @@ fn known(body: &BodyState) -> impl Iterator<Item = (&'static str, f64)> {
 /// # Errors
 /// If `writer` fails.
 pub fn write_state(mut writer: impl Write, snapshot: &Snapshot) -> io::Result<()> {
-    let Snapshot { model, state, .. } = *snapshot;
+    begin(&mut writer, snapshot.time())?;
+    write_bodies(&mut writer, snapshot, 0)?;
+    end(&mut writer)
+}
+
+/// Writes the present bodies of a simulation to a file of this path as [`write_state`] does, part by part where many processes have them.
+///
+/// # Errors
+/// If `writer` fails, or the device is lost.
+#[doc(hidden)]
+pub fn write_state_of(
+    simulation: &mut Simulation,
+    mut writer: impl Write,
+    path: &Path,
+) -> Result<()> {
+    let unwritten = |error: io::Error| Error::unwritten(path, &error);
+    begin(&mut writer, simulation.time()).map_err(unwritten)?;
+    let fields = [&[Field::Bodies, Field::SphereLoads], &BUFFERS[..]].concat();
+    let mut written = Ok(());
+    simulation.for_each_part(&fields, |part, before| {
+        written = write_bodies(&mut writer, part, before.bodies as usize);
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    written.and_then(|()| end(&mut writer)).map_err(unwritten)
+}
+
+fn begin(writer: &mut impl Write, time: f64) -> io::Result<()> {
     write!(writer, "{{\"version\":{VERSION},\"time\":")?;
-    serde_json::to_writer(&mut writer, &snapshot.time())?;
-    write!(writer, ",\"bodies\":[")?;
-    for (count, body) in snapshot.bodies().enumerate() {
-        writer.write_all(if count == 0 { b"\n" } else { b",\n" })?;
+    serde_json::to_writer(&mut *writer, &time)?;
+    write!(writer, ",\"bodies\":[")
+}
+
+fn end(writer: &mut impl Write) -> io::Result<()> {
+    writer.write_all(b"\n]}\n")?;
+    writer.flush()
+}
+
+/// Writes the bodies of a part of a state, before which there are so many.
+fn write_bodies(writer: &mut impl Write, part: &Snapshot, before: usize) -> io::Result<()> {
+    let Snapshot { model, state, .. } = *part;
+    for (count, body) in part.bodies().enumerate() {
+        let is_first = before + count == 0;
+        writer.write_all(if is_first { b"\n" } else { b",\n" })?;
         let record = Record {
-            index: body.index,
+            index: before + body.index,
             id: body.id,
             shape: &model.shapes[body.shape].name,
             mass: body.mass,
@@ -70,8 +116,7 @@ pub fn write_state(mut writer: impl Write, snapshot: &Snapshot) -> io::Result<()
             contact_force: state.load(&state.bodies[count]).force.as_dvec3().to_array(),
             quantities: known(&body).collect(),
         };
-        serde_json::to_writer(&mut writer, &record)?;
+        serde_json::to_writer(&mut *writer, &record)?;
     }
-    writer.write_all(b"\n]}\n")?;
-    writer.flush()
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! Contacts between looks: collisions, and the largest force on each body that may burst.
 
-use super::Simulation;
+use std::ops::ControlFlow;
+
 use super::network::{NetworkContact, Partner, contacts};
-use crate::model::Model;
+use super::{CONTACTS, Simulation};
 use crate::model::error::Result;
 use crate::model::flow::Touching;
 use crate::state::State;
@@ -25,56 +26,50 @@ impl Simulation {
 
     /// Records the contacts of the last step.
     pub(super) async fn note_contacts(&mut self, patience: Patience) -> Result<()> {
-        self.fetch_contacts_by(patience).await?;
-        let mut traffic = std::mem::take(&mut self.state.traffic);
         if self.steps.is_multiple_of(LOOK) {
-            for (body, force) in largest_forces(&self.model, &self.state)
-                .into_iter()
-                .enumerate()
-            {
-                if force > 0.0 {
-                    let largest = traffic.peaks.entry(self.state.identities.id(body));
-                    let largest = largest.or_default();
+            for (body, force) in self.largest_forces(patience).await?.into_iter().enumerate() {
+                let identity = self.state.identities.at(body);
+                let rule = self.model.breakage_of(identity.shape);
+                if force > 0.0 && rule.is_some_and(|rule| rule.force.is_some()) {
+                    let largest = self.state.traffic.peaks.entry(identity.id).or_default();
                     *largest = largest.max(force);
                 }
             }
         }
         if self.model.flow.collisions {
+            self.fetch_contacts_by(patience).await?;
             let touching = contacts(&self.state).filter(|contact| contact.overlap > 0.0);
             let touching = touching.map(|contact| touching_of(&self.state, &contact));
-            traffic.collisions.follow(touching.collect());
+            let touching = touching.collect();
+            self.state.traffic.collisions.follow(touching);
         }
-        self.state.traffic = traffic;
         Ok(())
     }
-}
 
-/// The largest contact force on each body that bursts by its force, N; 0 of others.
-pub(super) fn largest_forces(model: &Model, state: &State) -> Vec<f64> {
-    let mut largest = vec![0.0_f64; state.bodies.len()];
-    let breaks = |body: u32| {
-        let shape = state.identities[body as usize].shape;
-        let rules = &model.breakage;
-        let place = rules.binary_search_by_key(&shape, |rule| rule.shape);
-        place.is_ok_and(|place| rules[place].force.is_some())
-    };
-    if model.breakage.iter().all(|rule| rule.force.is_none()) {
-        return largest;
-    }
-    for contact in contacts(state) {
-        let force = contact.force.length();
-        let mut note = |body: u32| {
-            if breaks(body) {
-                let own = &mut largest[body as usize];
-                *own = own.max(force);
-            }
-        };
-        note(contact.body);
-        if let Partner::Sphere { body, .. } = contact.partner {
-            note(body);
+    /// The largest contact force on each body in the last step, N; none if no body bursts by its force.
+    pub(super) async fn largest_forces(&mut self, patience: Patience) -> Result<Vec<f64>> {
+        let mut rules = self.model.breakage.iter();
+        if rules.all(|rule| rule.force.is_none()) {
+            return Ok(Vec::new());
         }
+        let mut largest = vec![0.0_f64; self.body_count()];
+        let read = self.for_each_part_by(patience, &CONTACTS, |part, before| {
+            for contact in contacts(part.state) {
+                let force = contact.force.length();
+                let mut note = |body: u32| {
+                    let own = &mut largest[(before.bodies + body) as usize];
+                    *own = own.max(force);
+                };
+                note(contact.body);
+                if let Partner::Sphere { body, .. } = contact.partner {
+                    note(body);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        Ok(largest)
     }
-    largest
 }
 
 fn touching_of(state: &State, contact: &NetworkContact) -> Touching {

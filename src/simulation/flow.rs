@@ -1,5 +1,7 @@
 //! Bodies that come in, go out and burst between steps, as [`mod@crate::model::flow`] defines it.
 
+use std::collections::BTreeMap;
+
 use glam::{DMat3, DVec3};
 use serde::Serialize;
 
@@ -7,8 +9,8 @@ use crate::model::clump::{Clump, MassProperties};
 use crate::model::flow::{Explosion, Inlet, Region, Traffic};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
-use crate::simulation::collisions::largest_forces;
 use crate::state::{Dissipated, State, body_orientation};
+use crate::step::Before;
 
 /// Changes of the bodies after a look.
 pub(crate) struct Change {
@@ -39,6 +41,16 @@ pub(crate) struct Look<'a> {
     places: Vec<DVec3>,
 }
 
+/// Bodies of all parts so far whose load has exceeded their strength.
+pub(crate) struct Shattering<'a> {
+    model: &'a Model,
+    /// Largest force on each body of the whole state, N; none if no body bursts by its force.
+    largest: Vec<f64>,
+    /// Larger forces since the look before, N, by ids.
+    peaks: BTreeMap<u64, f64>,
+    change: Change,
+}
+
 impl Traffic {
     /// Indices of the bodies of `state` that burst before the step after `steps`.
     pub(crate) fn bursting(&self, model: &Model, state: &State, steps: u64) -> Vec<usize> {
@@ -51,8 +63,14 @@ impl Traffic {
     }
 
     /// Bursts the bodies of `state` that are due before the step after `steps`. Returns the changes, if any; a body
-    /// that has already left changes nothing.
-    pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
+    /// that has already left changes nothing. Bodies whose elements are elsewhere are `alone`, each in a state of its own.
+    pub(crate) fn explode(
+        &mut self,
+        model: &Model,
+        state: &State,
+        alone: &BTreeMap<usize, State>,
+        steps: u64,
+    ) -> Option<Change> {
         let mut change = Change {
             gone: Vec::new(),
             new: Vec::new(),
@@ -66,7 +84,10 @@ impl Traffic {
                 continue;
             };
             change.gone.push(body as u32);
-            let fragments = explosion.burst(model, state, body);
+            let fragments = match alone.get(&body) {
+                Some(own) => explosion.burst(model, own, 0),
+                None => explosion.burst(model, state, body),
+            };
             change.new.extend((self.next_id..).zip(fragments));
             self.next_id += explosion.fragments.len() as u64;
         }
@@ -79,46 +100,59 @@ impl Traffic {
         Some(change)
     }
 
-    /// Bursts the bodies of `state` whose load has exceeded their strength since the look before. Returns the changes, if any.
-    pub(crate) fn shatter(&mut self, model: &Model, state: &State) -> Option<Change> {
-        let rule = |body: usize| {
-            let shape = state.identities[body].shape;
-            let place = model
-                .breakage
-                .binary_search_by_key(&shape, |rule| rule.shape);
-            let movable = place.ok().filter(|_| !state.identities[body].fixed);
-            movable.map(|place| &model.breakage[place])
-        };
-        let largest = largest_forces(model, state);
-        let peaks = std::mem::take(&mut self.peaks);
-        let mut change = Change {
-            gone: Vec::new(),
-            new: Vec::new(),
-        };
-        for (index, (body, force)) in state.bodies.iter().zip(largest).enumerate() {
-            let Some(rule) = rule(index) else {
+    /// Begins to look for bodies whose load has exceeded their strength since the look before, given the largest force on each body
+    /// now, N.
+    pub(crate) fn begin_shattering<'a>(
+        &mut self,
+        model: &'a Model,
+        largest: Vec<f64>,
+    ) -> Shattering<'a> {
+        Shattering {
+            model,
+            largest,
+            peaks: std::mem::take(&mut self.peaks),
+            change: Change {
+                gone: Vec::new(),
+                new: Vec::new(),
+            },
+        }
+    }
+
+    /// Bursts those bodies of a part, after those of the parts before.
+    pub(crate) fn shatter(&mut self, all: &mut Shattering, part: &State, before: &Before) {
+        let model = all.model;
+        for (place, (body, identity)) in part.bodies.iter().zip(&part.identities).enumerate() {
+            let Some(rule) = model
+                .breakage_of(identity.shape)
+                .filter(|_| !identity.fixed)
+            else {
                 continue;
             };
             let mut taken = Dissipated::default();
-            for load in &state.sphere_loads[state.spheres_of(body)] {
+            for load in &part.sphere_loads[part.spheres_of(body)] {
                 taken.add(load);
             }
-            let id = state.identities.id(index);
-            let force = peaks.get(&id).map_or(force, |peak| peak.max(force));
+            let (id, index) = (identity.id, before.bodies + place as u32);
+            let force = all.largest.get(index as usize).copied().unwrap_or(0.0);
+            let force = all.peaks.get(&id).map_or(force, |peak| peak.max(force));
             if !rule.breaks(id, force, taken.damping + taken.friction) {
                 continue;
             }
             self.broken[rule.rule].add(model.shapes[rule.shape].mass);
-            change.gone.push(index as u32);
-            let fragments = rule.explosion(id).burst(model, state, index);
-            change.new.extend((self.next_id..).zip(fragments));
+            all.change.gone.push(index);
+            let fragments = rule.explosion(id).burst(model, part, place);
+            all.change.new.extend((self.next_id..).zip(fragments));
             self.next_id += rule.fragments.len() as u64;
         }
-        if change.gone.is_empty() {
+    }
+
+    /// Ends the search. Returns the changes, if any.
+    pub(crate) fn end_shattering(&mut self, all: Shattering) -> Option<Change> {
+        if all.change.gone.is_empty() {
             return None;
         }
-        self.follow(&change);
-        Some(change)
+        self.follow(&all.change);
+        Some(all.change)
     }
 
     /// Updates the stored positions after a change between two looks.

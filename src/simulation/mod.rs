@@ -25,6 +25,7 @@ mod wear;
 
 pub use flow::Seen;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -153,6 +154,23 @@ impl Options {
         }
     }
 }
+
+/// Buffers that tell of contacts.
+const CONTACTS: [Field; 13] = [
+    Field::Bodies,
+    Field::Walls,
+    Field::DynamicWalls,
+    Field::WallLoads,
+    Field::Spheres,
+    Field::NeighbourStarts,
+    Field::Neighbours,
+    Field::History,
+    Field::SphereLoads,
+    Field::BodyForces,
+    Field::Bonds,
+    Field::BodyBonds,
+    Field::Stats,
+];
 
 /// Number of steps at which the 32-bit step counters of the engines return to 0.
 const EPOCH: u64 = 1 << 32;
@@ -549,11 +567,18 @@ impl Simulation {
         }
         let model = Arc::clone(&self.model);
         let traffic = &self.state.traffic;
+        let mut alone = BTreeMap::new();
         for body in traffic.bursting(&model, &self.state, self.steps) {
-            self.fetch_body(patience, body).await?;
+            if !self.is_spread() {
+                self.fetch_body(patience, body).await?;
+                continue;
+            }
+            let (mut part, index) = (self.state.outline(), body as u32);
+            self.read_part(index..index + 1, &quantities::BUFFERS, &mut part)?;
+            alone.insert(body, part);
         }
         let mut traffic = std::mem::take(&mut self.state.traffic);
-        let change = traffic.explode(&model, &self.state, self.steps);
+        let change = traffic.explode(&model, &self.state, &alone, self.steps);
         self.state.traffic = traffic;
         self.tell(change.as_ref());
         self.change(patience, change).await
@@ -591,19 +616,11 @@ impl Simulation {
         if bodies.is_empty() {
             return Ok(());
         }
-        self.engine.hold(&mut self.state)?;
-        let first = self.body_count();
-        self.state.extend(&self.model, bodies);
-        let (engine, state) = (&mut self.engine, &self.state);
+        let (engine, state) = (&mut self.engine, &mut self.state);
         let appended = match patience {
-            Patience::Block => engine.append(first, state),
-            Patience::Yield => engine.append_async(first, state).await,
+            Patience::Block => engine.append(&self.model, bodies, state),
+            Patience::Yield => engine.append_async(&self.model, bodies, state).await,
         };
-        if appended.is_err() {
-            // The engine runs without them.
-            let new: Vec<u32> = (first as u32..self.state.params.body_count).collect();
-            self.state.remove_elements(&new);
-        }
         self.aim_again();
         appended
     }
@@ -617,10 +634,7 @@ impl Simulation {
             return Ok(());
         }
         if !model.breakage.is_empty() {
-            self.fetch_contacts_by(patience).await?;
-            let mut traffic = std::mem::take(&mut self.state.traffic);
-            let change = traffic.shatter(&model, &self.state);
-            self.state.traffic = traffic;
+            let change = self.shatter(patience, &model).await?;
             self.tell(change.as_ref());
             self.change(patience, change).await?;
         }
@@ -628,17 +642,11 @@ impl Simulation {
         let time = self.state.step_times(&model).after(self.steps as f64);
         let mut look = traffic.begin_look(&model, self.steps, time);
         let fields = [Field::Bodies, Field::Walls];
-        let read = match self.is_in_parts() {
-            true => self.for_each_part(&fields, |part, _| {
-                traffic.look_at(&mut look, part.state);
-                ControlFlow::Continue(())
-            }),
-            false => self.fetch_by(patience, &fields).await.map(|()| {
-                traffic.look_at(&mut look, &self.state);
-                self.fetched()
-            }),
-        };
-        if let Err(error) = read.map(|_| ()) {
+        let read = self.for_each_part_by(patience, &fields, |part, _| {
+            traffic.look_at(&mut look, part.state);
+            ControlFlow::Continue(())
+        });
+        if let Err(error) = read.await.map(|_| ()) {
             self.state.traffic = traffic;
             return Err(error);
         }
@@ -655,6 +663,22 @@ impl Simulation {
         self.state.traffic = traffic;
         self.tell(change.as_ref());
         self.change(patience, change).await
+    }
+
+    /// Bursts the bodies whose load has exceeded their strength since the look before.
+    async fn shatter(&mut self, patience: Patience, model: &Model) -> Result<Option<Change>> {
+        let largest = self.largest_forces(patience).await?;
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let mut shattering = traffic.begin_shattering(model, largest);
+        let fields = [&CONTACTS[..], &quantities::BUFFERS].concat();
+        let read = self.for_each_part_by(patience, &fields, |part, before| {
+            traffic.shatter(&mut shattering, part.state, before);
+            ControlFlow::Continue(())
+        });
+        let read = read.await.map(|_| ());
+        let change = traffic.end_shattering(shattering);
+        self.state.traffic = traffic;
+        read.map(|()| change)
     }
 
     /// Reports bodies that came or left without a call of the caller's.
@@ -941,22 +965,7 @@ impl Simulation {
     }
 
     pub(crate) async fn fetch_contacts_by(&mut self, patience: Patience) -> Result<()> {
-        let fields = [
-            Field::Bodies,
-            Field::Walls,
-            Field::DynamicWalls,
-            Field::WallLoads,
-            Field::Spheres,
-            Field::NeighbourStarts,
-            Field::Neighbours,
-            Field::History,
-            Field::SphereLoads,
-            Field::BodyForces,
-            Field::Bonds,
-            Field::BodyBonds,
-            Field::Stats,
-        ];
-        self.fetch_by(patience, &fields).await
+        self.fetch_by(patience, &CONTACTS).await
     }
 
     /// The buffers that a step carries over to the next, which are all that a run writes: see [`Field::is_carried`].

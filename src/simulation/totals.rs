@@ -1,6 +1,6 @@
 //! Totals of a state, whose parts may come one by one.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::Simulation;
 use super::flow::Seen;
@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::model::error::Result;
 use crate::state::layout::{ANCHOR, Load, SPRING};
 use crate::state::{Field, State};
-use crate::step::Before;
+use crate::step::{Before, Patience};
 
 /// Bodies of a part at most, and how many parts there are at least: so runs with few bodies go the way of those with many.
 const MOST: u32 = 1 << 14;
@@ -114,10 +114,20 @@ impl Simulation {
     pub(crate) fn for_each_part(
         &mut self,
         fields: &[Field],
+        act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
+    ) -> Result<Snapshot<'_>> {
+        pollster::block_on(self.for_each_part_by(Patience::Block, fields, act))
+    }
+
+    /// [`Simulation::for_each_part`], asynchronous.
+    pub(super) async fn for_each_part_by(
+        &mut self,
+        patience: Patience,
+        fields: &[Field],
         mut act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
     ) -> Result<Snapshot<'_>> {
         if !self.is_in_parts() {
-            self.fetch(fields)?;
+            self.fetch_by(patience, fields).await?;
             let whole = self.fetched();
             let _ = act(&whole, &Before::default());
             return Ok(self.fetched());
@@ -131,9 +141,7 @@ impl Simulation {
         let size = count.div_ceil(PARTS).clamp(1, MOST);
         for first in (0..count).step_by(size as usize) {
             let bodies = first..count.min(first + size);
-            let before = self.engine.read_part(bodies.clone(), &spread, &mut part)?;
-            let bodies = bodies.start as usize..bodies.end as usize;
-            part.identities = self.state.identities.part(bodies);
+            let before = self.read_part(bodies, &spread, &mut part)?;
             let snapshot = Snapshot {
                 model: &self.model,
                 state: &part,
@@ -144,6 +152,19 @@ impl Simulation {
             }
         }
         Ok(self.fetched())
+    }
+
+    /// Reads some bodies into a state that has those alone, if [many processes](Self::is_spread) have them.
+    pub(super) fn read_part(
+        &mut self,
+        bodies: Range<u32>,
+        fields: &[Field],
+        part: &mut State,
+    ) -> Result<Before> {
+        let before = self.engine.read_part(bodies.clone(), fields, part)?;
+        let bodies = bodies.start as usize..bodies.end as usize;
+        part.identities = self.state.identities.part(bodies);
+        Ok(before)
     }
 
     /// Whether the state comes in parts: many processes have it, and nothing leads from one body to any other.

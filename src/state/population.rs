@@ -206,9 +206,67 @@ impl State {
             return;
         };
         let spheres = self.spheres_of_all(bodies);
-        let leaving = runs(bodies.iter().map(|&body| body as usize..body as usize + 1));
-        self.identities.take_out(&leaving);
-        self.take_out_of_buffers(&leaving, &spheres);
+        self.take_out_of_buffers(&runs_of(bodies), &spheres);
+        self.forget(bodies);
+        let first = first as usize;
+        let mut next = match self.bodies[..first].last() {
+            Some(before) => self.spheres_of(before).end,
+            None => 0,
+        };
+        for index in first..self.bodies.len() {
+            self.bodies[index].first_sphere = next as u32;
+            let own = self.spheres_of(&self.bodies[index]);
+            next = own.end;
+            for sphere in &mut self.spheres[own] {
+                sphere.body = index as u32;
+            }
+        }
+        self.neighbour_starts.truncate(self.spheres.len() + 1);
+        self.fit();
+    }
+
+    /// [`State::remove_elements`] of a [free](State::free) copy: so many spheres go with the bodies.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn remove_free(&mut self, bodies: &[u32], spheres: u32) {
+        self.forget(bodies);
+        let Params {
+            body_count,
+            sphere_count,
+            ..
+        } = self.params;
+        self.fit_free(body_count - bodies.len() as u32, sphere_count - spheres);
+    }
+
+    /// Adds the bodies of another state, which has those alone, at the end of a [free](State::free) copy.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn extend_free(&mut self, new: &State) {
+        new.identities
+            .iter()
+            .for_each(|own| self.identities.push(own));
+        let Params {
+            body_count,
+            sphere_count,
+            ..
+        } = self.params;
+        self.fit_free(
+            body_count + new.params.body_count,
+            sphere_count + new.params.sphere_count,
+        );
+    }
+
+    /// [`State::fit`] of a [free](State::free) copy.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    fn fit_free(&mut self, bodies: u32, spheres: u32) {
+        self.set_counts(bodies, spheres);
+        self.stats[0].stale = 1;
+        if bodies == 0 {
+            self.make_room();
+        }
+    }
+
+    /// Takes bodies out of all that names them besides the buffers that have elements for each.
+    fn forget(&mut self, bodies: &[u32]) {
+        self.identities.take_out(&runs_of(bodies));
         let place = |body: u32| {
             let before = bodies.partition_point(|&gone| gone < body);
             (bodies.get(before) != Some(&body)).then_some(body - before as u32)
@@ -235,21 +293,6 @@ impl State {
             _ => false,
         });
         self.set_bonds(bonds);
-        let first = first as usize;
-        let mut next = match self.bodies[..first].last() {
-            Some(before) => self.spheres_of(before).end,
-            None => 0,
-        };
-        for index in first..self.bodies.len() {
-            self.bodies[index].first_sphere = next as u32;
-            let own = self.spheres_of(&self.bodies[index]);
-            next = own.end;
-            for sphere in &mut self.spheres[own] {
-                sphere.body = index as u32;
-            }
-        }
-        self.neighbour_starts.truncate(self.spheres.len() + 1);
-        self.fit();
     }
 
     /// The spheres of bodies that are in increasing order.
@@ -422,6 +465,12 @@ fn places(count: usize, leaving: &[Range<usize>]) -> Vec<u32> {
     }
     places.extend(next..next + (count - places.len()) as u32);
     places
+}
+
+/// Bodies in increasing order, as ranges.
+fn runs_of(bodies: &[u32]) -> Vec<Range<usize>> {
+    let bodies = bodies.iter().map(|&body| body as usize);
+    runs(bodies.map(|body| body..body + 1))
 }
 
 /// Ranges that follow each other are put together.

@@ -1,7 +1,7 @@
 //! Samples of chosen bodies over time.
 
-use crate::state::layout::{Body, Load};
-use crate::state::{Identity, State};
+use crate::state::layout::{Body, Load, SphereLoad};
+use crate::state::{Identity, State, load};
 
 /// Which bodies to sample, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,15 +16,24 @@ pub struct Trace {
 impl Trace {
     /// Adds the samples of `step` to `samples`, if it is due; the bodies of the trace are given by their indices.
     pub(crate) fn sample(&self, state: &State, step: u64, samples: &mut Vec<Sample>) {
-        if step.is_multiple_of(self.every) {
-            samples.extend(self.bodies.iter().map(|&body| Sample {
-                step,
-                body,
-                identity: state.identities.at(body as usize),
-                state: state.bodies[body as usize],
-                load: state.load(&state.bodies[body as usize]),
-            }));
+        if self.is_due(step) {
+            let samples_of = |&body| {
+                let own = &state.bodies[body as usize];
+                Sample::new(
+                    state,
+                    step,
+                    body,
+                    own,
+                    &state.sphere_loads[state.spheres_of(own)],
+                )
+            };
+            samples.extend(self.bodies.iter().map(samples_of));
         }
+    }
+
+    /// Whether samples are taken at the end of a step.
+    pub(crate) fn is_due(&self, step: u64) -> bool {
+        step.is_multiple_of(self.every)
     }
 }
 
@@ -43,4 +52,23 @@ pub struct Sample {
     /// Load of contacts on it in the step.
     #[doc(hidden)]
     pub load: Load,
+}
+
+impl Sample {
+    /// The sample of a body of `state` by its index, given it and the loads on its spheres, which may be elsewhere.
+    pub(crate) fn new(
+        state: &State,
+        step: u64,
+        body: u32,
+        own: &Body,
+        loads: &[SphereLoad],
+    ) -> Sample {
+        Sample {
+            step,
+            body,
+            identity: state.identities.at(body as usize),
+            state: *own,
+            load: load(own, state.members_of(own), loads),
+        }
+    }
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::gpu::GpuEngine;
 use super::{Canceller, Pass};
 use crate::model::error::Result;
+use crate::model::{Model, ModelBody};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 
@@ -234,18 +235,29 @@ pub trait Engine: MaybeSend {
     /// Takes over that the neighbour lists are stale, and nothing else of [`State::stats`].
     fn write_stale(&mut self, _state: &State) {}
 
-    /// Takes over bodies that the host has put at the end of its copy, from the body `first` on
-    /// ([`State::extend`]). Of those before, the host's copy may be out of date.
+    /// Adds bodies of `model` with their ids, which are larger than any before, at the end of the engine's state and of the host's
+    /// copy ([`State::extend`]). That copy may be out of date.
     ///
     /// # Errors
-    /// If a buffer would be larger than the device allows or has memory for.
-    fn append(&mut self, _first: usize, _state: &State) -> Result<()> {
+    /// If a buffer would be larger than the device allows or has memory for. No body is added then.
+    fn append(
+        &mut self,
+        model: &Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &mut State,
+    ) -> Result<()> {
+        state.extend(model, bodies);
         Ok(())
     }
 
     /// [`Engine::append`] for those who cannot block.
-    fn append_async<'a>(&'a mut self, first: usize, state: &'a State) -> Later<'a, ()> {
-        Box::pin(ready(self.append(first, state)))
+    fn append_async<'a>(
+        &'a mut self,
+        model: &'a Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &'a mut State,
+    ) -> Later<'a, ()> {
+        Box::pin(ready(self.append(model, bodies, state)))
     }
 
     /// Takes bodies away, given by their indices in increasing order, from the engine's state and from the host's copy
@@ -296,14 +308,6 @@ pub trait Engine: MaybeSend {
     /// Whether the elements of a buffer are with many processes, which write a file together ([`Engine::write_file`]).
     fn is_spread(&self, _field: Field) -> bool {
         false
-    }
-
-    /// Has the host's copy have elements for all bodies and spheres, of which it may have [none](State::free) after a step.
-    ///
-    /// # Errors
-    /// If the device is lost.
-    fn hold(&mut self, _state: &mut State) -> Result<()> {
-        Ok(())
     }
 
     /// Reads some bodies, and those of `fields` that are [spread](Engine::is_spread), into a state that has those alone. Their lists have

@@ -21,11 +21,10 @@ use crate::common::{
 use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{CustomLaw, Law, Model};
-use rockfall::output::{Record, RunFolder, RunSummary, write_share};
+use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
 use rockfall::scene::Scene;
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
-use rockfall::state::layout::Body;
 use rockfall::state::{Field, State};
 use rockfall::step::WriteSeek;
 use rockfall::{Backend, Error, NewBody, Observer, Options, Simulation, Watch};
@@ -655,33 +654,52 @@ fn what_comes_in_and_goes_out() {
     });
 }
 
-/// Bodies that come and go are found part by part: no message has all bodies of a rank.
+/// Bodies come and go, pass a face, burst and are traced, and rank 0 has no more than a part: no message has all bodies of a rank.
 #[test]
-fn a_look_at_inlets_and_outlets_takes_little_memory() {
+fn who_comes_and_goes_is_read_part_by_part() {
     let count = 20_000;
     let model = scene(json!({
-        "fills": [ grid_fill(count, json!({})) ],
-        "inlets": [ { "rate": 300, "shapes": { "rod": 1 }, "region": { "min": [-2, 5, -2], "max": [2, 6, 2] } } ],
-        "outlets": [ { "inside": { "min": [-5, -5, -5], "max": [5, -1, 5] } } ],
-        "probes": [ { "name": "layer", "face": { "min": [-1, 0.345, -1], "max": [1, 0.345, 1] } } ],
+        "fills": [ grid_fill(count, json!({ "shapes": { "ball": 2, "cube": 1 } })) ],
+        "bodies": [ { "name": "bomb", "shape": "cube", "position": [0, 12, 0] } ],
+        "explosions": [ { "body": "bomb", "at": 1.4e-3, "fragments": 3, "speed": 3, "seed": 4 } ],
+        "breakage": [ { "name": "cubes", "shape": "cube", "strength": 300, "fragments": 3, "seed": 1 } ],
+        "inlets": [ { "rate": 30000, "shapes": { "rod": 1 }, "region": { "min": [-2, 5, -2], "max": [2, 6, 2] } } ],
+        "outlets": [ { "inside": { "min": [-0.3, -5, -5], "max": [-0.2, 5, 5] } } ],
+        "probes": [ { "name": "layer", "face": { "min": [-1, 0.037, -1], "max": [1, 0.037, 1] } } ],
         "look_every": { "steps": 5 },
     }));
     let looked = |simulation: &mut Simulation| {
-        simulation.step(6).unwrap();
-        simulation.traffic().clone()
+        let samples = trace_of(simulation, &[3, 19_999, 70], 2, 16);
+        let handle = simulation.handles().nth(500).unwrap();
+        simulation.despawn(handle).unwrap();
+        simulation.step(1).unwrap();
+        let loads: Vec<_> = samples
+            .iter()
+            .map(|sample| (sample.body, sample.load))
+            .collect();
+        (
+            simulation.traffic().clone(),
+            loads,
+            simulation.summary().unwrap(),
+        )
     };
     let expected = looked(&mut Simulation::on_cpu(model.clone(), Some(1)).unwrap());
-    let passed = expected.passed[0].backward.bodies;
-    assert!(passed > 2, "{passed}");
+    let (traffic, samples, summary) = &expected;
+    let passed = traffic.passed[0].backward.bodies;
+    let (came, went) = (traffic.inlets[0].bodies, traffic.outlets[0].bodies);
+    assert!(passed > 2 && came > 2 && went > 2, "{passed} {came} {went}");
+    assert!(samples.len() > 10 && summary.contacts > 0, "{samples:?}");
+    assert!(traffic.exploded[0] && traffic.broken[0].bodies > 2);
     let sent: Arc<Sent> = Arc::default();
     let ranks = Thread::counted(3, &sent);
     on(ranks, &model, &cpu(), |simulation| {
         sent.largest.store(0, Ordering::Relaxed);
         assert!(looked(simulation) == expected);
+        let of_part = sent.largest.swap(0, Ordering::Relaxed);
+        simulation.state().unwrap();
+        let of_rank = sent.largest.load(Ordering::Relaxed);
+        assert!(of_part < of_rank / 2, "{of_part} of {of_rank} bytes");
     });
-    let largest = sent.largest.load(Ordering::Relaxed);
-    let of_rank = count / 3 * size_of::<Body>();
-    assert!(largest < of_rank / 2, "{largest} of {of_rank} bytes");
 }
 
 #[test]
@@ -796,6 +814,12 @@ fn rank_0_has_no_copy_of_the_others_bodies() {
     let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
     one.step(30).unwrap();
     let whole = one.memory();
+    let state_of = |simulation: &mut Simulation| {
+        let mut state = Vec::new();
+        write_state_of(simulation, &mut state, "end.json".as_ref()).unwrap();
+        String::from_utf8(state).unwrap()
+    };
+    let expected = state_of(&mut one);
     on_ranks(&model, 4, |simulation| {
         let mut watch = Watch::new(simulation, Duration::default);
         assert_eq!(besides_its_part(simulation), 0, "before the first step");
@@ -808,6 +832,7 @@ fn rank_0_has_no_copy_of_the_others_bodies() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("all.checkpoint");
         simulation.write_checkpoint(&file).unwrap();
+        assert!(state_of(simulation) == expected);
         assert_eq!(
             besides_its_part(simulation),
             0,

@@ -190,10 +190,8 @@ fn a_device_changes_its_bodies_as_the_host_would() {
             let count = [3, 0, 200, 7, 300][round as usize];
             let new = newcomers(&model, &mut random, id, count);
             id += count;
-            let first = own.state.bodies.len();
             own.spoil();
-            own.state.extend(&model, new.clone());
-            Engine::append(&mut own.engine, first, &own.state).unwrap();
+            Engine::append(&mut own.engine, &model, new.clone(), &mut own.state).unwrap();
             through_host.state.extend(&model, new);
             through_host.engine.replace(&through_host.state).unwrap();
             assert_same(own.read(), &through_host.state, &format!("{when}: come"));
@@ -329,9 +327,8 @@ fn a_few_bodies_among_many_move_few_bytes() {
 
     let new = newcomers(&model, &mut random, 1 << 20, 100);
     let needed = 100 * 80 + spheres(&new) * (64 + 48 + 4);
-    let (before, first) = (moved(&run), run.state.bodies.len());
-    run.state.extend(&model, new);
-    Engine::append(&mut run.engine, first, &run.state).unwrap();
+    let before = moved(&run);
+    Engine::append(&mut run.engine, &model, new, &mut run.state).unwrap();
     let came = moved(&run) - before;
     assert!(
         (needed..needed + 2_000).contains(&came),

@@ -64,13 +64,13 @@ use std::sync::Arc;
 
 use bytes::{Reader, Writer};
 use engine::RankEngine;
-use part::{Command, LISTS, Lists, Part, SPREAD};
+use part::{Command, LISTS, Lists, Part, Row, SPREAD};
 use share::RankShare;
 use start::{Listed, Recipe};
 
-use crate::model::Model;
 use crate::model::error::{Error, Result};
-use crate::state::layout::WALL_STEPS;
+use crate::model::{Model, ModelBody};
+use crate::state::layout::{Params, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, Identities, State};
 use crate::step::clock::Clock;
@@ -272,11 +272,7 @@ impl Engine for ClusterEngine {
             }
             let own = self.take(state, some)?;
             done += own;
-            if let Some(trace) = self.trace.take() {
-                self.read(&[Field::Bodies, Field::SphereLoads], state)?;
-                trace.sample(state, taken + done, samples);
-                self.trace = Some(trace);
-            }
+            self.sample(state, taken + done, samples);
             if own < some || self.canceller.is_cancelled() {
                 break;
             }
@@ -363,13 +359,6 @@ impl Engine for ClusterEngine {
         Ok(())
     }
 
-    fn hold(&mut self, state: &mut State) -> Result<()> {
-        match state.is_free() {
-            true => self.read(&[Field::Bodies], state),
-            false => Ok(()),
-        }
-    }
-
     fn read_part(
         &mut self,
         bodies: Range<u32>,
@@ -392,8 +381,12 @@ impl Engine for ClusterEngine {
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
-        self.hold(state)?;
-        self.read_rows(&[body as u32], state);
+        if state.is_free() {
+            self.read(&[Field::Bodies], state)?;
+        }
+        for row in self.read_rows(&[body as u32]) {
+            row.place(state);
+        }
         Ok(())
     }
 
@@ -434,12 +427,29 @@ impl Engine for ClusterEngine {
         self.tell(Command::Stale.message());
     }
 
-    fn append(&mut self, first: usize, state: &State) -> Result<()> {
+    fn append(
+        &mut self,
+        model: &Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &mut State,
+    ) -> Result<()> {
         if self.fresh {
+            state.extend(model, bodies);
             return Ok(());
         }
+        let Params {
+            body_count,
+            sphere_count,
+            ..
+        } = state.params;
+        let mut new = state.outline();
+        new.extend(model, bodies.iter().copied());
+        match state.is_free() {
+            true => state.extend_free(&new),
+            false => state.extend(model, bodies),
+        }
         self.tell(Command::Stale.message());
-        self.part.adopt(state, first);
+        self.part.adopt(&new, [body_count, sphere_count]);
         Ok(())
     }
 
@@ -451,25 +461,19 @@ impl Engine for ClusterEngine {
         if bodies.is_empty() {
             return Ok(());
         }
-        self.hold(state)?;
-        self.read_rows(bodies, state);
         let mut spheres = 0;
         let mut counts = Vec::new();
-        for &body in bodies {
-            let own = state.spheres_of(&state.bodies[body as usize]);
-            spheres += own.len() as u32;
+        for row in self.read_rows(bodies) {
+            spheres += row.loads.len() as u32;
             counts.push(spheres);
-            for load in &state.sphere_loads[own] {
-                state.gone.add(load);
-            }
-            if let Some(force) = state.body_forces.get(body as usize) {
-                state.gone.add_forces(force);
-            }
-            if let Some(sums) = state.body_bonds.get(body as usize) {
-                state.gone.add_bonds(sums);
-            }
+            row.loads.iter().for_each(|load| state.gone.add(load));
+            state.gone.add_forces(&row.force);
+            state.gone.add_bonds(&row.sums);
         }
-        state.remove_elements(bodies);
+        match state.is_free() {
+            true => state.remove_free(bodies, spheres),
+            false => state.remove_elements(bodies),
+        }
         let mut message = Command::Remove.message();
         message.put_all(bodies);
         message.put_all(&counts);
@@ -580,15 +584,36 @@ fn bodies_first(fields: &mut Vec<Field>) -> &[Field] {
 }
 
 impl ClusterEngine {
-    /// Reads rows of some bodies into a state.
-    fn read_rows(&mut self, bodies: &[u32], state: &mut State) {
-        if self.fresh {
+    /// Adds the samples of the trace to `samples`, if they are due at the end of a step.
+    fn sample(&mut self, state: &State, step: u64, samples: &mut Vec<Sample>) {
+        let Some(trace) = self.trace.take_if(|trace| trace.is_due(step)) else {
             return;
+        };
+        let mut bodies = trace.bodies.clone();
+        bodies.sort_unstable();
+        bodies.dedup();
+        let rows = self.read_rows(&bodies);
+        samples.extend(trace.bodies.iter().map(|&body| {
+            let place = rows.binary_search_by_key(&body, |row| row.index);
+            let row = &rows[place.expect("bodies of a trace are there")];
+            Sample::new(state, step, body, &row.body, &row.loads)
+        }));
+        self.trace = Some(trace);
+    }
+
+    /// The rows of some bodies, in their order; none if the ranks have no bodies.
+    fn read_rows(&mut self, bodies: &[u32]) -> Vec<Row> {
+        if self.fresh {
+            return Vec::new();
         }
         let mut message = Command::ReadRows.message();
         message.put_all(bodies);
-        for answer in self.tell(message) {
-            Part::place_rows(&answer, state);
-        }
+        let answers = self.tell(message);
+        let mut rows: Vec<Row> = answers
+            .iter()
+            .flat_map(|answer| Row::read_all(answer))
+            .collect();
+        rows.sort_unstable_by_key(|row| row.index);
+        rows
     }
 }

@@ -1,5 +1,6 @@
 //! The part of a scene that a rank steps, and what it does when rank 0 says so.
 
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -306,25 +307,21 @@ impl Part {
         };
     }
 
-    /// Takes over bodies of a state from the index `first` on, which come in: rank 0 does, and they go to others when the lists are
-    /// built.
-    pub fn adopt(&mut self, whole: &State, first: usize) {
+    /// Takes over the bodies of a state that come in after so many bodies and spheres of the whole scene: rank 0 does, and they go to
+    /// others when the lists are built.
+    pub fn adopt(&mut self, new: &State, before: [u32; 2]) {
         self.engine.forget();
         let own = &mut self.state;
-        let Some(body) = whole.bodies.get(first) else {
-            return;
-        };
-        let first_sphere = body.first_sphere as usize;
         let spheres = own.spheres.len();
-        for (index, body) in whole.bodies.iter().enumerate().skip(first) {
+        for (index, body) in (0..).zip(&new.bodies) {
             self.edges.entries.push(Entry {
-                body: index as u32,
-                first_sphere: body.first_sphere,
+                body: before[0] + index,
+                first_sphere: before[1] + body.first_sphere,
                 ghost: false,
             });
             let place = own.bodies.len() as u32;
             let first_sphere = own.spheres.len() as u32;
-            let all = whole.spheres_of(body);
+            let all = new.spheres_of(body);
             own.spheres.extend(all.map(|_| Sphere {
                 body: place,
                 ..Sphere::default()
@@ -334,16 +331,12 @@ impl Part {
                 ..*body
             });
         }
-        let loads = &whole.sphere_loads[first_sphere..];
         own.sphere_loads.truncate(spheres);
-        own.sphere_loads.extend_from_slice(loads);
-        own.body_forces
-            .extend_from_slice(whole.body_forces.get(first..).unwrap_or(&[]));
-        own.body_heat
-            .extend_from_slice(whole.body_heat.get(first..).unwrap_or(&[]));
+        own.sphere_loads.extend_from_slice(&new.sphere_loads);
+        own.body_forces.extend_from_slice(&new.body_forces);
+        own.body_heat.extend_from_slice(&new.body_heat);
         // Who comes later has no bonds.
-        own.body_bonds
-            .extend_from_slice(whole.body_bonds.get(first..).unwrap_or(&[]));
+        own.body_bonds.extend_from_slice(&new.body_bonds);
         own.fit();
         self.edges.set_actions(&mut self.state);
     }
@@ -735,30 +728,6 @@ impl Part {
         message.0
     }
 
-    /// Puts rows that a rank has read into a state of the whole scene.
-    pub fn place_rows(message: &[u8], whole: &mut State) {
-        let mut message = Reader(message);
-        while !message.is_empty() {
-            let index = message.take::<u32>() as usize;
-            let body: Body = message.take();
-            let (force, heat) = (message.take(), message.take());
-            let sums = message.take();
-            let loads: Vec<SphereLoad> = message.take_all();
-            whole.bodies[index] = body;
-            if let Some(own) = whole.body_forces.get_mut(index) {
-                *own = force;
-            }
-            if let Some(own) = whole.body_heat.get_mut(index) {
-                *own = heat;
-            }
-            if let Some(own) = whole.body_bonds.get_mut(index) {
-                *own = sums;
-            }
-            let spheres = whole.spheres_of(&body);
-            whole.sphere_loads[spheres].copy_from_slice(&loads);
-        }
-    }
-
     /// Takes over what it has of a field of the whole scene.
     fn write(&mut self, field: Field, bytes: &[u8]) {
         let Part { state, edges, .. } = self;
@@ -899,6 +868,53 @@ impl Part {
             handovers as f64,
         ]);
         message.0
+    }
+}
+
+/// A body of the whole scene with all but its lists, as its rank has read it.
+pub(super) struct Row {
+    /// Its index in the whole scene.
+    pub index: u32,
+    pub body: Body,
+    /// Zeros where a scene has none of these.
+    pub force: BodyForce,
+    heat: BodyHeat,
+    pub sums: BodyBonds,
+    /// Of its spheres.
+    pub loads: Vec<SphereLoad>,
+}
+
+impl Row {
+    /// The rows that a rank has [read](Part::read_rows).
+    pub fn read_all(message: &[u8]) -> impl Iterator<Item = Row> {
+        let mut message = Reader(message);
+        iter::from_fn(move || {
+            (!message.is_empty()).then(|| Row {
+                index: message.take(),
+                body: message.take(),
+                force: message.take(),
+                heat: message.take(),
+                sums: message.take(),
+                loads: message.take_all(),
+            })
+        })
+    }
+
+    /// Puts it into a state of the whole scene.
+    pub fn place(self, whole: &mut State) {
+        let index = self.index as usize;
+        whole.bodies[index] = self.body;
+        if let Some(own) = whole.body_forces.get_mut(index) {
+            *own = self.force;
+        }
+        if let Some(own) = whole.body_heat.get_mut(index) {
+            *own = self.heat;
+        }
+        if let Some(own) = whole.body_bonds.get_mut(index) {
+            *own = self.sums;
+        }
+        let spheres = whole.spheres_of(&self.body);
+        whole.sphere_loads[spheres].copy_from_slice(&self.loads);
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::CpuEngine;
 use crate::math::parallel::{Threads, thread_count};
-use crate::model::Model;
 use crate::model::error::{Error, Result};
+use crate::model::{Model, ModelBody};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::{Canceller, Engine, PassTimes};
@@ -128,7 +128,13 @@ impl Engine for CpuEngine {
         self.decomposition.begin_anew();
     }
 
-    fn append(&mut self, _: usize, _: &State) -> Result<()> {
+    fn append(
+        &mut self,
+        model: &Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &mut State,
+    ) -> Result<()> {
+        state.extend(model, bodies);
         self.decomposition.begin_anew();
         Ok(())
     }

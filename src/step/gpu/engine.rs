@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::GpuEngine;
 use crate::model::error::Result;
+use crate::model::{Model, ModelBody};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::wall_motion::steps_without_bodies;
@@ -129,12 +130,22 @@ impl Engine for GpuEngine {
         self.upload_bodies(bodies, state);
     }
 
-    fn append(&mut self, _: usize, state: &State) -> Result<()> {
-        pollster::block_on(self.append_by(Patience::Block, state))
+    fn append(
+        &mut self,
+        model: &Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &mut State,
+    ) -> Result<()> {
+        pollster::block_on(self.append_by(Patience::Block, model, bodies, state))
     }
 
-    fn append_async<'a>(&'a mut self, _: usize, state: &'a State) -> Later<'a, ()> {
-        Box::pin(self.append_by(Patience::Yield, state))
+    fn append_async<'a>(
+        &'a mut self,
+        model: &'a Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &'a mut State,
+    ) -> Later<'a, ()> {
+        Box::pin(self.append_by(Patience::Yield, model, bodies, state))
     }
 
     fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {

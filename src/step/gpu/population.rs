@@ -8,6 +8,7 @@ use bytemuck::{pod_collect_to_vec, pod_read_unaligned};
 use super::GpuEngine;
 use super::removal::Removal;
 use crate::model::error::Result;
+use crate::model::{Model, ModelBody};
 use crate::state::layout::{BodyBonds, BodyForce, SphereLoad};
 use crate::state::{Field, State};
 use crate::step::Patience;
@@ -21,8 +22,27 @@ const OF_BODIES: [Field; 4] = [
 ];
 
 impl GpuEngine {
+    /// Adds bodies with their ids to `state`, and uploads them.
+    pub(super) async fn append_by(
+        &mut self,
+        patience: Patience,
+        model: &Model,
+        bodies: Vec<(u64, ModelBody)>,
+        state: &mut State,
+    ) -> Result<()> {
+        let first = state.params.body_count;
+        state.extend(model, bodies);
+        let uploaded = self.upload_new(patience, state).await;
+        if uploaded.is_err() {
+            // The engine runs without them.
+            let new: Vec<u32> = (first..state.params.body_count).collect();
+            state.remove_elements(&new);
+        }
+        uploaded
+    }
+
     /// Uploads bodies that `state` has behind those that there are.
-    pub(super) async fn append_by(&mut self, patience: Patience, state: &State) -> Result<()> {
+    async fn upload_new(&mut self, patience: Patience, state: &State) -> Result<()> {
         let entries = self.stats(patience).await?.neighbours;
         self.buffers.grow(&self.context, state).await?;
         self.buffers.append(&self.context, state, entries);
