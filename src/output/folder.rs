@@ -84,6 +84,29 @@ impl Measures {
             fields,
         }
     }
+
+    /// Measures a snapshot.
+    fn measure(&mut self, snapshot: &Snapshot) -> Measured {
+        let moment = Moment::new(snapshot);
+        if let Some((fields, _)) = &mut self.fields {
+            fields.add(&moment);
+        }
+        Measured {
+            values: self.plan.values(&moment),
+            fields: self.take_fields(snapshot.steps),
+        }
+    }
+
+    /// The fields up to a step, if they are due to be written then; others begin.
+    fn take_fields(&mut self, step: u64) -> Option<Fields> {
+        let (fields, every) = self.fields.as_mut()?;
+        let is_due = step > 0 && step.is_multiple_of(*every);
+        is_due.then(|| {
+            let done = fields.clone();
+            fields.clear();
+            done
+        })
+    }
 }
 
 /// An interval in steps.
@@ -151,8 +174,12 @@ pub struct RunFolder {
     last_checkpoint: Instant,
     /// Checkpoints that many have written so far.
     written: u64,
+    /// Whether many processes take the steps.
+    is_cluster: bool,
     /// The last step of which many have written files.
     shared: Option<u64>,
+    /// The last step that was measured.
+    measured: Option<u64>,
 }
 
 /// Progress of the simulation when a row of statistics was written.
@@ -186,7 +213,23 @@ struct Job {
     row: Option<DueRow>,
     files: Option<DueFiles>,
     checkpoint: Option<Due>,
-    measures: bool,
+    measures: Option<DueMeasures>,
+}
+
+/// Measures that are due.
+enum DueMeasures {
+    /// To be taken.
+    Now,
+    /// Already taken, by those who have the state.
+    Taken(Measured),
+}
+
+/// Measures of a moment.
+struct Measured {
+    /// The numbers of the row.
+    values: Vec<f64>,
+    /// Fields that are due to be written.
+    fields: Option<Fields>,
 }
 
 /// VTK files and states that are due.
@@ -457,7 +500,9 @@ impl RunFolder {
             last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),
             written: 0,
+            is_cluster: simulation.is_on_cluster(),
             shared: None,
+            measured: None,
         };
         folder.record.parts.push(Part {
             from_step: simulation.steps(),
@@ -488,7 +533,8 @@ impl RunFolder {
     }
 
     /// Starts the thread that writes.
-    fn writer_of(&self, simulation: &Simulation) -> Result<Writer> {
+    fn writer_of(&mut self, simulation: &Simulation) -> Result<Writer> {
+        self.measured = last_step(&self.path.join(Self::MEASURES));
         let (jobs, received) = sync_channel::<Job>(WAITING);
         let mut files = Files::open(&self.path, &self.plan, simulation)?;
         let thread = std::thread::Builder::new()
@@ -515,8 +561,7 @@ impl RunFolder {
         if checkpoint {
             self.last_checkpoint = Instant::now();
         }
-        let measures = self.plan.measures.as_ref();
-        let measures = measures.is_some_and(|own| steps.is_multiple_of(own.every));
+        let measures = self.measure(simulation)?;
         let checkpoint = match checkpoint {
             true => Some(self.checkpoint(simulation)?),
             false => None,
@@ -543,12 +588,13 @@ impl RunFolder {
         };
         let reads = matches!(row, Some(DueRow::Now(_)))
             || files == Some(DueFiles::Now)
-            || measures
+            || matches!(measures, Some(DueMeasures::Now))
             || matches!(checkpoint, Some(Due::Now))
             || !simulation.model().bonds.is_empty();
         let state = match (reads, files) {
             (true, _) => simulation.fetch_carried()?.state.clone(),
             (false, Some(_)) => simulation.outline()?,
+            (false, None) if measures.is_some() => simulation.outline()?,
             (false, None) => State::default(),
         };
         let job = Job {
@@ -567,6 +613,26 @@ impl RunFolder {
             // The writer has stopped, and says why.
             Err(_) => self.wait(),
         }
+    }
+
+    /// Takes measures if they are due, or has the writer take them where this process has the state.
+    fn measure(&mut self, simulation: &mut Simulation) -> Result<Option<DueMeasures>> {
+        let steps = simulation.steps();
+        let Some(measures) = &mut self.plan.measures else {
+            return Ok(None);
+        };
+        // At its end, a run comes by its last step again.
+        if !steps.is_multiple_of(measures.every) || self.measured == Some(steps) {
+            return Ok(None);
+        }
+        self.measured = Some(steps);
+        if !self.is_cluster {
+            return Ok(Some(DueMeasures::Now));
+        }
+        let fields = measures.fields.as_mut().map(|(fields, _)| fields);
+        let values = simulation.measure(&measures.plan, fields)?;
+        let fields = measures.take_fields(steps);
+        Ok(Some(DueMeasures::Taken(Measured { values, fields })))
     }
 
     /// The files of a step that many write.
@@ -773,8 +839,6 @@ struct Files {
     measures: Option<File>,
     counts: Vec<(&'static Counts, File)>,
     broken: Option<Broken>,
-    /// The last step that was measured.
-    measured: Option<u64>,
     /// Steps of which there are VTK files, of each kind.
     drawn: HashMap<String, BTreeSet<u64>>,
 }
@@ -787,10 +851,9 @@ impl Files {
             opened.map_err(|error| Error::unwritten(&file, &error))
         };
         let statistics = append(RunFolder::STATISTICS)?;
-        let (mut measures, mut measured, mut counts) = (None, None, Vec::new());
+        let (mut measures, mut counts) = (None, Vec::new());
         if plan.measures.is_some() {
             measures = Some(append(RunFolder::MEASURES)?);
-            measured = last_step(&path.join(RunFolder::MEASURES));
             for own in Counts::of(&simulation.model().flow) {
                 counts.push((own, append(own.file)?));
             }
@@ -807,7 +870,6 @@ impl Files {
             measures,
             counts,
             broken: broken.transpose()?,
-            measured,
             drawn: HashMap::new(),
         };
         files.look(simulation.steps())?;
@@ -866,9 +928,8 @@ impl Files {
         if let Some(due) = job.files {
             self.write_files(&snapshot, due)?;
         }
-        if job.measures && self.measured != Some(job.steps) {
-            self.measured = Some(job.steps);
-            self.measure(&snapshot)?;
+        if let Some(due) = &job.measures {
+            self.write_measures(&snapshot, due)?;
         }
         if let Some(due) = &job.checkpoint {
             // What was written before it has to outlast it.
@@ -885,13 +946,20 @@ impl Files {
         Ok(())
     }
 
-    fn measure(&mut self, snapshot: &Snapshot) -> Result<()> {
+    fn write_measures(&mut self, snapshot: &Snapshot, due: &DueMeasures) -> Result<()> {
         let (Some(measures), Some(file)) = (&mut self.plan.measures, &mut self.measures) else {
             return Ok(());
         };
-        let moment = Moment::new(snapshot);
+        let now;
+        let Measured { values, fields } = match due {
+            DueMeasures::Taken(taken) => taken,
+            DueMeasures::Now => {
+                now = measures.measure(snapshot);
+                &now
+            }
+        };
         let mut row = snapshot.steps.to_string();
-        for value in measures.plan.values(&moment) {
+        for value in values {
             row.push(',');
             if !value.is_nan() {
                 row += &value.to_string();
@@ -905,22 +973,16 @@ impl Files {
             file.write_all(rows.as_bytes())
                 .map_err(|error| Error::unwritten(&self.path.join(counts.file), &error))?;
         }
-        let Some((fields, every)) = &mut measures.fields else {
+        let Some(done) = fields else {
             return Ok(());
         };
         let (step, time) = (snapshot.steps, snapshot.time());
-        fields.add(&moment);
-        if step == 0 || !step.is_multiple_of(*every) {
-            return Ok(());
-        }
-        let done = fields.clone();
-        fields.clear();
         let stem = format!("{}/fields_{step:012}", RunFolder::FIELDS);
         self.file(&format!("{stem}.vti"), |writer| {
-            vtk::write_fields(writer, &done, time)
+            vtk::write_fields(writer, done, time)
         })?;
         self.file(&format!("{stem}.npz"), |writer| {
-            write_npz(writer, &Table::fields(&done), step, time)
+            write_npz(writer, &Table::fields(done), step, time)
         })?;
         self.drawn
             .entry("fields".to_owned())

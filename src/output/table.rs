@@ -151,16 +151,12 @@ impl Rows<'_> {
 
     /// Index of a body in the whole.
     fn body(&self, own: u32) -> u32 {
-        // One before these is counted from the first of them, too.
-        own.wrapping_add(self.before.bodies)
+        self.before.body(own)
     }
 
     /// Index of a sphere in the whole.
     fn sphere(&self, own: u32) -> u32 {
-        match own.checked_sub(self.state.params.sphere_count) {
-            Some(other) => self.before.others[other as usize],
-            None => own + self.before.spheres,
-        }
+        self.before.sphere(own, self.state.params.sphere_count)
     }
 
     /// See [`Table::bodies`].

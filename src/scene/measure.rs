@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use glam::DVec3;
+use pollster::block_on;
 
 use super::Scene;
 use super::format;
@@ -13,8 +14,9 @@ use crate::simulation::Simulation;
 use crate::simulation::analysis::fields::{Fields, Grid};
 use crate::simulation::analysis::plan::{MixingPlan, Plan, Property, SlopePlan};
 use crate::simulation::observe::Observer;
-use crate::simulation::summary::Summary;
+
 use crate::state::Field;
+use crate::step::Patience;
 
 fn vector(vector: &format::Vector) -> DVec3 {
     DVec3::from_array(vector.0)
@@ -134,24 +136,17 @@ impl Ending {
         let at_rest = match (until.speed_below, until.kinetic_energy_below) {
             (None, None) => return Ok(None),
             (speed, energy) => {
-                simulation.fetch(&[Field::Bodies])?;
-                let state = simulation.on_host();
-                let is_slow = speed.is_some_and(|most| {
-                    let bodies = state.bodies.iter().zip(&state.identities);
-                    let mut moving = bodies.filter(|(_, identity)| !identity.fixed);
-                    moving.all(|(body, _)| body.velocity.as_dvec3().length() < most)
-                });
-                if is_slow {
-                    speed.map(|speed| (Until::SpeedBelow(speed), "no body is faster than", "m/s"))
+                if let Some(most) = speed
+                    && block_on(simulation.largest_speed(Patience::Block))? < most
+                {
+                    Some((Until::SpeedBelow(most), "no body is faster than", "m/s"))
+                } else if let Some(most) = energy
+                    && block_on(simulation.kinetic_energy(Patience::Block))? < most
+                {
+                    let what = "the kinetic energy is less than";
+                    Some((Until::KineticEnergyBelow(most), what, "J"))
                 } else {
-                    energy
-                        .filter(|most| {
-                            Summary::new(simulation.model(), state).kinetic_energy < *most
-                        })
-                        .map(|most| {
-                            let what = "the kinetic energy is less than";
-                            (Until::KineticEnergyBelow(most), what, "J")
-                        })
+                    None
                 }
             }
         };

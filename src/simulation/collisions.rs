@@ -57,7 +57,7 @@ impl Simulation {
             for contact in contacts(part.state) {
                 let force = contact.force.length();
                 let mut note = |body: u32| {
-                    let own = &mut largest[(before.bodies + body) as usize];
+                    let own = &mut largest[before.body(body) as usize];
                     *own = own.max(force);
                 };
                 note(contact.body);

@@ -289,6 +289,11 @@ impl Simulation {
         self.engine.cluster_cost()
     }
 
+    /// Whether many processes take the steps, or will.
+    pub(crate) fn is_on_cluster(&self) -> bool {
+        self.engine.is_cluster()
+    }
+
     /// Has the ranks of a cluster do `work`, which those that serve got as well, if [they have the state](Self::is_spread). Returns
     /// what each of them says.
     pub(crate) fn together(&mut self, work: Work, message: &[u8]) -> Vec<Vec<u8>> {

@@ -6,6 +6,7 @@ use crate::state::State;
 use crate::state::layout::{
     CUSTOM, HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE, Pair, WALL,
 };
+use crate::step::Before;
 use crate::step::contact::{History, Response, before, respond, stored};
 use crate::step::geometry::ContactGeometry;
 
@@ -95,17 +96,105 @@ impl Network {
 
     /// Number of contacts of each body, fixed ones included.
     pub fn degrees(&self) -> Vec<u32> {
-        self.degrees_among(&vec![true; self.fixed.len()])
+        self.graph().degrees()
     }
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
+    pub fn coordination(&self) -> f64 {
+        self.graph().coordination()
+    }
+
+    /// The coordination number without rattlers, and the number of rattlers: bodies with fewer than four contacts,
+    /// which cannot be held in place, and bodies that only rattlers hold.
+    pub fn coordination_without_rattlers(&self) -> (f64, usize) {
+        self.graph().coordination_without_rattlers()
+    }
+
+    /// Sum of the forces on the wall `wall`, N.
+    pub fn force_on_wall(&self, wall: u32) -> DVec3 {
+        let on_wall = |contact: &&NetworkContact| contact.partner == Partner::Wall(wall);
+        let contacts = self.contacts.iter().filter(on_wall);
+        -contacts.map(|contact| contact.force).sum::<DVec3>()
+    }
+
+    /// The contacts of surfaces that overlap, without their forces.
+    pub(crate) fn graph(&self) -> Graph {
+        let mut graph = Graph::new(self.fixed.clone());
+        let touching = self.contacts.iter().filter(|contact| contact.touches());
+        touching.for_each(|contact| graph.add(contact));
+        graph
+    }
+}
+
+impl NetworkContact {
+    /// Whether the surfaces overlap.
+    pub(crate) fn touches(&self) -> bool {
+        self.overlap > 0.0
+    }
+
+    /// A contact of a part of a state, with the indices of the whole; the part has so many spheres.
+    pub(crate) fn in_whole(self, before: &Before, spheres: u32) -> NetworkContact {
+        NetworkContact {
+            sphere: before.sphere(self.sphere, spheres),
+            body: before.body(self.body),
+            partner: match self.partner {
+                Partner::Sphere { sphere, body } => Partner::Sphere {
+                    sphere: before.sphere(sphere, spheres),
+                    body: before.body(body),
+                },
+                wall => wall,
+            },
+            ..self
+        }
+    }
+}
+
+/// Bodies, and which of them touch: all of a [`Network`] that needs no forces, in 8 bytes a contact.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    /// Whether each body is fixed.
+    pub fixed: Vec<bool>,
+    /// The bodies of each contact; [`u32::MAX`] is a wall.
+    contacts: Vec<[u32; 2]>,
+}
+
+impl Graph {
+    /// Bodies that touch nothing yet.
+    pub fn new(fixed: Vec<bool>) -> Graph {
+        Graph {
+            fixed,
+            contacts: Vec::new(),
+        }
+    }
+
+    /// Adds a contact.
+    pub fn add(&mut self, contact: &NetworkContact) {
+        self.contacts.push(match contact.partner {
+            Partner::Sphere { body, .. } => [contact.body, body],
+            Partner::Wall(_) => [contact.body, u32::MAX],
+        });
+    }
+
+    /// The contacts: a body, and the other unless that is a wall.
+    pub fn contacts(&self) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
+        self.contacts.iter().map(|&[one, other]| {
+            let other = (other != u32::MAX).then_some(other as usize);
+            (one as usize, other)
+        })
+    }
+
+    /// See [`Network::degrees`].
+    pub fn degrees(&self) -> Vec<u32> {
+        self.degrees_among(&vec![true; self.fixed.len()])
+    }
+
+    /// See [`Network::coordination`].
     pub fn coordination(&self) -> f64 {
         let free = |body: usize| !self.fixed[body];
         mean(self.degrees().into_iter().enumerate(), free)
     }
 
-    /// The coordination number without rattlers, and the number of rattlers: bodies with fewer than four contacts,
-    /// which cannot be held in place, and bodies that only rattlers hold.
+    /// See [`Network::coordination_without_rattlers`].
     pub fn coordination_without_rattlers(&self) -> (f64, usize) {
         let mut held = vec![true; self.fixed.len()];
         loop {
@@ -125,27 +214,17 @@ impl Network {
         }
     }
 
-    /// Sum of the forces on the wall `wall`, N.
-    pub fn force_on_wall(&self, wall: u32) -> DVec3 {
-        let on_wall = |contact: &&NetworkContact| contact.partner == Partner::Wall(wall);
-        let contacts = self.contacts.iter().filter(on_wall);
-        -contacts.map(|contact| contact.force).sum::<DVec3>()
-    }
-
     /// Contacts of each body with walls and with bodies that are `counted`.
     fn degrees_among(&self, counted: &[bool]) -> Vec<u32> {
         let mut degrees = vec![0; counted.len()];
-        for contact in self.contacts.iter().filter(|contact| contact.overlap > 0.0) {
-            let one = contact.body as usize;
-            match contact.partner {
-                Partner::Wall(_) => degrees[one] += 1,
-                Partner::Sphere { body: other, .. } => {
-                    let other = other as usize;
-                    if counted[one] && counted[other] {
-                        degrees[one] += 1;
-                        degrees[other] += 1;
-                    }
+        for (one, other) in self.contacts() {
+            match other {
+                None => degrees[one] += 1,
+                Some(other) if counted[one] && counted[other] => {
+                    degrees[one] += 1;
+                    degrees[other] += 1;
                 }
+                Some(_) => (),
             }
         }
         degrees

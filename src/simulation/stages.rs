@@ -1,9 +1,9 @@
 //! Stages of a run, entered between steps, as [`mod@crate::model::stage`] defines them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Simulation;
-use super::summary::Summary;
 use crate::model::Model;
 use crate::model::error::Result;
 use crate::model::stage::{LOOK, Stage, Until};
@@ -81,8 +81,7 @@ impl Simulation {
             tracing::info!(stage = stage.name, time, "a stage begins");
             stage.begin(Arc::make_mut(&mut self.model), time);
 
-            let fields = [Field::Bodies, Field::Walls];
-            self.fetch_by(patience, &fields).await?;
+            self.fetch_by(patience, &[Field::Walls]).await?;
             let mut changed = Vec::new();
             if stage.gravity.is_some() {
                 self.state.params.gravity = self.model.gravity.as_vec3();
@@ -92,7 +91,7 @@ impl Simulation {
             for (index, _) in &stage.motions {
                 self.set_moving(*index, time);
             }
-            self.warn_of_walls(stage);
+            self.warn_of_walls(patience, stage).await?;
             let walls_change = self.state.set_walls_there(&self.model);
             self.wall_probes.clear();
             if !stage.motions.is_empty() || walls_change {
@@ -104,6 +103,7 @@ impl Simulation {
                 changed.extend([Field::Pairs, Field::Geometry]);
             }
             if self.state.params.sleep_steps > 0 {
+                self.fetch_by(patience, &[Field::Bodies]).await?;
                 self.state.bodies.iter_mut().for_each(|body| body.still = 0);
                 changed.push(Field::Bodies);
             }
@@ -125,17 +125,21 @@ impl Simulation {
     }
 
     /// Warns of walls that come where bodies are.
-    fn warn_of_walls(&self, stage: &Stage) {
+    async fn warn_of_walls(&mut self, patience: Patience, stage: &Stage) -> Result<()> {
         for (index, _) in stage.walls.iter().filter(|(_, comes)| *comes) {
             let domain = self.model.domain.as_ref();
             let mut probe = wall::Probe::new(&self.model.walls[*index], domain);
             probe.move_to(self.state.wall(*index).pose);
-            let spheres = self.fetched().spheres();
-            let deep = spheres.filter(|sphere| {
-                let least = DEEP * sphere.radius;
-                probe.depth(sphere.position, sphere.radius, least).is_some()
+            let mut count = 0;
+            let read = self.for_each_part_by(patience, &[Field::Bodies], |part, _| {
+                let deep = part.spheres().filter(|sphere| {
+                    let least = DEEP * sphere.radius;
+                    probe.depth(sphere.position, sphere.radius, least).is_some()
+                });
+                count += deep.count();
+                ControlFlow::Continue(())
             });
-            let count = deep.count();
+            read.await?;
             if count > 0 {
                 tracing::warn!(
                     stage = stage.name,
@@ -145,6 +149,7 @@ impl Simulation {
                 );
             }
         }
+        Ok(())
     }
 
     /// Whether the present stage ends before the next step.
@@ -165,18 +170,13 @@ impl Simulation {
         if self.model.time_step * (lasted as f64) < 2.0 * until.time_of_fall(&self.model) {
             return Ok(false);
         }
-        let fields = [Field::Bodies, Field::WallLoads];
-        self.fetch_by(patience, &fields).await?;
         Ok(match until {
-            Until::SpeedBelow(speed) => {
-                let bodies = self.state.bodies.iter().zip(&self.state.identities);
-                let mut moving = bodies.filter(|(_, identity)| !identity.fixed);
-                moving.all(|(body, _)| body.velocity.as_dvec3().length() < speed)
+            Until::SpeedBelow(speed) => self.largest_speed(patience).await? < speed,
+            Until::KineticEnergyBelow(energy) => self.kinetic_energy(patience).await? < energy,
+            Until::Touched(wall) => {
+                self.fetch_by(patience, &[Field::WallLoads]).await?;
+                self.state.wall_loads[wall].force != glam::Vec3::ZERO
             }
-            Until::KineticEnergyBelow(energy) => {
-                Summary::new(&self.model, &self.state).kinetic_energy < energy
-            }
-            Until::Touched(wall) => self.state.wall_loads[wall].force != glam::Vec3::ZERO,
         })
     }
 

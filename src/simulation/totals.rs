@@ -188,6 +188,37 @@ impl Simulation {
         Ok(tally.finish(&whole))
     }
 
+    /// The largest speed of the bodies that are not fixed, m/s; 0 without any.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(crate) async fn largest_speed(&mut self, patience: Patience) -> Result<f64> {
+        let mut largest = 0.0_f64;
+        let read = self.for_each_part_by(patience, &[Field::Bodies], |part, _| {
+            let bodies = part.state.bodies.iter().zip(&part.state.identities);
+            let moving = bodies.filter(|(_, identity)| !identity.fixed);
+            let speeds = moving.map(|(body, _)| body.velocity.as_dvec3().length());
+            largest = speeds.fold(largest, f64::max);
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        Ok(largest)
+    }
+
+    /// The kinetic energy of all bodies, J.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(crate) async fn kinetic_energy(&mut self, patience: Patience) -> Result<f64> {
+        let mut sums = Sums::default();
+        let read = self.for_each_part_by(patience, &[Field::Bodies], |part, before| {
+            sums.add(part.model, part.state, before.spheres);
+            ControlFlow::Continue(())
+        });
+        let whole = read.await?;
+        Ok(sums.finish(whole.state).kinetic_energy)
+    }
+
     /// Histograms with so many intervals of the present contacts: of their overlaps as fractions of the smaller radius, and of the sizes
     /// of their forces, N.
     ///

@@ -70,6 +70,22 @@ pub struct Before {
     pub others: Vec<u32>,
 }
 
+impl Before {
+    /// Index in the whole of a body of the part, or of one that the part names.
+    pub(crate) fn body(&self, own: u32) -> u32 {
+        // One before these is counted from the first of them, too.
+        own.wrapping_add(self.bodies)
+    }
+
+    /// Index in the whole of a sphere of the part, which has `count`, or of one that follows them.
+    pub(crate) fn sphere(&self, own: u32, count: u32) -> u32 {
+        match own.checked_sub(count) {
+            Some(other) => self.others[other as usize],
+            None => own + self.spheres,
+        }
+    }
+}
+
 /// Work that all processes of an engine do together, each on a part of the state: what it is, is in a message, and each says something
 /// in the end. It is a function of a higher layer, the same in all of them.
 #[doc(hidden)]
@@ -344,6 +360,11 @@ pub trait Engine: MaybeSend {
     /// Has many processes do work together, if they have the state. Returns what each of them says.
     fn together(&mut self, _work: Work, _message: &[u8], _state: &State) -> Vec<Vec<u8>> {
         Vec::new()
+    }
+
+    /// Whether it is made of many processes.
+    fn is_cluster(&self) -> bool {
+        false
     }
 
     /// Costs of a run on a cluster; None on one machine.

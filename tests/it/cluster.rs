@@ -22,7 +22,7 @@ use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{CustomLaw, Law, Model};
 use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
-use rockfall::scene::Scene;
+use rockfall::scene::{Ending, Scene};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::{Field, State};
@@ -1103,6 +1103,12 @@ fn kept_scene(every: u64, more: Value) -> Scene {
     let all = ["bodies", "spheres", "contacts", "bonds"];
     let mut more = more;
     more["output"] = json!({ "every": { "steps": every }, "statistics_every": { "steps": every }, "states": all });
+    more["measure"] = json!({
+        "every": { "steps": every }, "mixing": { "shape": "ball" }, "slope": { "along": [1, 0, 0] },
+        "fields": { "cells": [4, 6, 1], "width": 0.1, "every": { "steps": 2 * every },
+                    "region": { "min": [-0.2, 0, -0.2], "max": [0.2, 0.3, 0.2] } },
+    });
+    more["until"] = json!({ "speed_below": 1e-9, "kinetic_energy_below": 1e-9 });
     rockfall::scene::parse(&text(more), "kept.json".as_ref()).unwrap()
 }
 
@@ -1124,11 +1130,11 @@ fn keep(
 
 /// VTK files and states in the folder of a run, by their names.
 fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let folders = ["", "vtk", "states"].map(|name| folder.join(name));
+    let folders = ["", "vtk", "states", "fields"].map(|name| folder.join(name));
     let entries = folders.iter().flat_map(|own| fs::read_dir(own).unwrap());
     let files = entries.map(|entry| entry.unwrap().path()).filter(|path| {
         let ending = path.extension().unwrap_or_default();
-        ["vtp", "npz", "pvd", "part"]
+        ["vtp", "vti", "npz", "pvd", "part"]
             .iter()
             .any(|own| ending == *own)
     });
@@ -1139,18 +1145,30 @@ fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
+/// These, and what has been measured.
+fn all_files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = files_of(folder);
+    let name = "measures.csv";
+    files.insert(name.to_owned(), fs::read(folder.join(name)).unwrap());
+    files
+}
+
 /// Holds the files of a run on several ranks to those of one process.
 fn are_kept(scene: &Scene, steps: u64) -> BTreeMap<String, Vec<u8>> {
     let place = tempfile::tempdir().unwrap();
     let mut one = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
     keep(scene, &mut one, &place.path().join("one"), steps, &mut []).unwrap();
-    let expected = files_of(&place.path().join("one"));
+    let expected = all_files_of(&place.path().join("one"));
+    let rows = String::from_utf8_lossy(&expected["measures.csv"]);
+    assert!(rows.lines().count() > 3, "{rows}");
+    let fields = expected.keys().filter(|name| name.ends_with(".vti"));
+    assert!(fields.count() > 0);
     for count in [1, 2, 3, 4, 7] {
         let folder = place.path().join(count.to_string());
         on_ranks(&scene.model, count, |simulation| {
             keep(scene, simulation, &folder, steps, &mut []).unwrap();
         });
-        let found = files_of(&folder);
+        let found = all_files_of(&folder);
         let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&found), names(&expected), "{count} ranks");
         for (name, bytes) in &found {
@@ -1233,13 +1251,15 @@ impl Observer for HasNone {
 
 #[test]
 fn rank_0_does_not_read_all_bodies_to_keep_them() {
-    let scene = kept_scene(10, json!({}));
+    let scene = kept_scene(20, json!({}));
+    let mut ending = Ending::of(&scene).unwrap();
     let place = tempfile::tempdir().unwrap();
     on_ranks(&scene.model, 3, |simulation| {
         let mut looks = HasNone(0);
         let folder = place.path().join("kept");
-        keep(&scene, simulation, &folder, 50, &mut [&mut looks]).unwrap();
-        assert_eq!(looks.0, 5);
+        let others: &mut [&mut dyn Observer] = &mut [&mut ending, &mut looks];
+        keep(&scene, simulation, &folder, 200, others).unwrap();
+        assert_eq!(looks.0, 20);
         assert_eq!(besides_its_part(simulation), 0, "in the end");
     });
 }

@@ -185,6 +185,14 @@ impl Fields {
 
     /// Adds a moment.
     pub fn add(&mut self, moment: &Moment) {
+        self.add_grains(moment);
+        for contact in moment.contacts.iter().flat_map(|all| &all.contacts) {
+            self.add_contact(moment, contact);
+        }
+    }
+
+    /// Adds a moment but for its contacts.
+    pub(super) fn add_grains(&mut self, moment: &Moment) {
         self.moments += 1;
         for grain in moment.free() {
             let velocity = grain.velocity;
@@ -206,9 +214,6 @@ impl Fields {
                     }
                 }
             }
-        }
-        for contact in moment.contacts.iter().flat_map(|all| &all.contacts) {
-            self.add_contact(moment, contact);
         }
     }
 
@@ -241,7 +246,8 @@ impl Fields {
         weights.into_iter().enumerate().filter(nonzero).collect()
     }
 
-    fn add_contact(&mut self, moment: &Moment, contact: &NetworkContact) {
+    /// Adds a contact of a moment, whose grains have been added.
+    pub(super) fn add_contact(&mut self, moment: &Moment, contact: &NetworkContact) {
         let body = contact.body as usize;
         let fixed = |body: usize| moment.grains[body].fixed;
         let mut force = contact.force;

@@ -13,12 +13,20 @@ pub mod plan;
 pub mod structure;
 pub mod surface;
 
+use std::ops::ControlFlow;
+
 use glam::DVec3;
 
 use crate::model::Model;
 use crate::model::clump::{Clump, union_of_spheres};
+use crate::model::error::Result;
 use crate::simulation::network::Network;
 use crate::simulation::snapshot::{BodyState, Snapshot};
+use crate::simulation::{CONTACTS, Simulation};
+use crate::state::Field;
+use fields::Fields;
+use plan::Plan;
+use structure::Contacts;
 
 /// A body with the data that measures use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,16 +65,26 @@ pub struct Moment {
 impl Moment {
     /// Takes the bodies and contacts of a snapshot.
     pub fn new(snapshot: &Snapshot) -> Moment {
-        let volumes = volumes(snapshot.model);
-        let bodies = snapshot.bodies();
+        let mut moment = Moment::before(snapshot);
+        moment.add_bodies(snapshot, &volumes(snapshot.model));
+        moment.contacts = Some(snapshot.network());
+        moment
+    }
+
+    /// The time of a snapshot, and no bodies yet.
+    fn before(snapshot: &Snapshot) -> Moment {
         Moment {
             time: snapshot.time(),
-            grains: bodies
-                .map(|body| grain(snapshot.model, &volumes, &body))
-                .collect(),
-            contacts: Some(snapshot.network()),
             period: period(snapshot.model),
+            ..Moment::default()
         }
+    }
+
+    /// Adds the bodies of a part of a state.
+    fn add_bodies(&mut self, part: &Snapshot, volumes: &[f64]) {
+        let bodies = part.bodies();
+        let grains = bodies.map(|body| grain(part.model, volumes, &body));
+        self.grains.extend(grains);
     }
 
     /// The bodies that are not fixed.
@@ -88,6 +106,43 @@ impl Moment {
     /// The shortest image of the vector `way` (m) in the periodic box, m.
     pub fn nearest(&self, way: DVec3) -> DVec3 {
         crate::model::nearest_image(way, self.period)
+    }
+}
+
+impl Simulation {
+    /// Takes the measures of a plan now, as [`Plan::values`] does, and adds the moment to fields. Where many processes have the state, it
+    /// comes part by part: this one has the bodies of a moment, and 16 bytes a contact.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(crate) fn measure(
+        &mut self,
+        plan: &Plan,
+        mut fields: Option<&mut Fields>,
+    ) -> Result<Vec<f64>> {
+        let volumes = volumes(self.model());
+        let mut moment = Moment::before(&self.fetched());
+        self.for_each_part(&[Field::Bodies], |part, _| {
+            moment.add_bodies(part, &volumes);
+            ControlFlow::Continue(())
+        })?;
+        if let Some(fields) = &mut fields {
+            fields.add_grains(&moment);
+        }
+        let fixed = moment.grains.iter().map(|grain| grain.fixed).collect();
+        let mut contacts = Contacts::new(fixed);
+        self.for_each_part(&CONTACTS, |part, before| {
+            let spheres = part.state.params.sphere_count;
+            for contact in part.contacts() {
+                let contact = contact.in_whole(before, spheres);
+                contacts.add(&contact);
+                if let Some(fields) = &mut fields {
+                    fields.add_contact(&moment, &contact);
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(plan.values_with(&moment, Some(contacts.structure())))
     }
 }
 

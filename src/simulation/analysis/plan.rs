@@ -138,6 +138,11 @@ impl Plan {
     ///
     /// A number is NaN where there is none, as for contacts that are not known or a mixture of one kind.
     pub fn values(&self, moment: &Moment) -> Vec<f64> {
+        self.values_with(moment, moment.contacts.as_ref().map(Structure::new))
+    }
+
+    /// [`Plan::values`] of a moment whose contacts have this structure.
+    pub(super) fn values_with(&self, moment: &Moment, structure: Option<Structure>) -> Vec<f64> {
         let (mut bodies, mut mass, mut speed) = (0.0, 0.0, 0.0);
         for grain in moment.free() {
             bodies += 1.0;
@@ -145,7 +150,7 @@ impl Plan {
             speed += grain.velocity.length();
         }
         let mut values = vec![moment.time, bodies, mass, speed / bodies];
-        match moment.contacts.as_ref().map(Structure::new) {
+        match structure {
             Some(structure) => values.extend([
                 structure.contacts as f64,
                 structure.coordination,

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::simulation::network::{Histogram, Network, NetworkContact, Partner};
+use crate::simulation::network::{Graph, Histogram, Network, NetworkContact};
 
 /// Structure of the contacts of one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,47 +35,99 @@ const BINS: usize = 50;
 impl Structure {
     /// Measures the structure of a network.
     pub fn new(network: &Network) -> Structure {
-        let touching = || network.contacts.iter().filter(|contact| touches(contact));
-        let count = touching().count();
-        let sizes = || touching().map(|contact| contact.force.length());
-        let (sum, largest) = sizes().fold((0.0, 0.0_f64), |(sum, largest), size| {
+        let mut contacts = Contacts::new(network.fixed.clone());
+        network.contacts.iter().for_each(|own| contacts.add(own));
+        contacts.structure()
+    }
+}
+
+/// The contacts of a moment so far: all that its structure needs of them, in 16 bytes each.
+pub(super) struct Contacts {
+    graph: Graph,
+    /// Sizes of the forces, N.
+    sizes: Vec<f64>,
+    fabric: Fabric,
+}
+
+impl Contacts {
+    /// None yet, between bodies of which each is fixed or not.
+    pub fn new(fixed: Vec<bool>) -> Contacts {
+        Contacts {
+            graph: Graph::new(fixed),
+            sizes: Vec::new(),
+            fabric: Fabric::NONE,
+        }
+    }
+
+    /// Adds a contact, unless its surfaces act across a gap.
+    pub fn add(&mut self, contact: &NetworkContact) {
+        if contact.touches() {
+            self.graph.add(contact);
+            self.sizes.push(contact.force.length());
+            self.fabric.add(contact.normal);
+        }
+    }
+
+    /// The structure of all.
+    pub fn structure(self) -> Structure {
+        let Contacts {
+            graph,
+            sizes,
+            fabric,
+        } = self;
+        let count = sizes.len();
+        let (sum, largest) = sizes.iter().fold((0.0, 0.0_f64), |(sum, largest), &size| {
             (sum + size, largest.max(size))
         });
         let mean = if count > 0 { sum / count as f64 } else { 0.0 };
-        let fabric = fabric(touching().map(|contact| contact.normal));
-        let (coordination_without_rattlers, rattlers) = network.coordination_without_rattlers();
+        let fabric = fabric.mean();
+        let (coordination_without_rattlers, rattlers) = graph.coordination_without_rattlers();
         let scale = if mean > 0.0 { mean } else { 1.0 };
         Structure {
             contacts: count,
-            coordination: network.coordination(),
+            coordination: graph.coordination(),
             coordination_without_rattlers,
             rattlers,
             fabric,
             anisotropy: anisotropy(&fabric),
             mean_force: mean,
             largest_force: largest,
-            forces: Histogram::new(sizes().map(move |size| size / scale), BINS),
-            clusters: clusters(network),
+            forces: Histogram::new(sizes.iter().map(move |size| size / scale), BINS),
+            clusters: clusters_of(&graph),
         }
     }
 }
 
-fn touches(contact: &NetworkContact) -> bool {
-    contact.overlap > 0.0
+/// Sum of n n over unit vectors n.
+struct Fabric {
+    sum: DMat3,
+    count: f64,
+}
+
+impl Fabric {
+    const NONE: Fabric = Fabric {
+        sum: DMat3::ZERO,
+        count: 0.0,
+    };
+
+    fn add(&mut self, normal: DVec3) {
+        self.sum += DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        self.count += 1.0;
+    }
+
+    fn mean(self) -> DMat3 {
+        match self.count > 0.0 {
+            true => self.sum * (1.0 / self.count),
+            false => DMat3::ZERO,
+        }
+    }
 }
 
 /// Fabric tensor of unit vectors n: the mean of n n; 0 without any vectors.
 pub fn fabric(normals: impl Iterator<Item = DVec3>) -> DMat3 {
-    let (mut sum, mut count) = (DMat3::ZERO, 0.0);
-    for normal in normals {
-        sum += DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
-        count += 1.0;
-    }
-    if count > 0.0 {
-        sum * (1.0 / count)
-    } else {
-        sum
-    }
+    let mut fabric = Fabric::NONE;
+    normals.for_each(|normal| fabric.add(normal));
+    fabric.mean()
 }
 
 /// Anisotropy of a fabric tensor with the deviator D, sqrt(3/2 D : D).
@@ -93,8 +145,12 @@ pub fn anisotropy(fabric: &DMat3) -> f64 {
 /// A cluster is made of bodies that are not fixed and touch, directly or through others. A body that touches none of them is a
 /// cluster by itself.
 pub fn clusters(network: &Network) -> Vec<usize> {
+    clusters_of(&network.graph())
+}
+
+fn clusters_of(graph: &Graph) -> Vec<usize> {
     // Union-find: each body points to another body of its cluster, and the first body of a cluster points to itself.
-    let mut parents: Vec<usize> = (0..network.fixed.len()).collect();
+    let mut parents: Vec<usize> = (0..graph.fixed.len()).collect();
     fn first(parents: &mut [usize], mut body: usize) -> usize {
         while parents[body] != body {
             parents[body] = parents[parents[body]];
@@ -102,21 +158,17 @@ pub fn clusters(network: &Network) -> Vec<usize> {
         }
         body
     }
-    for contact in network.contacts.iter().filter(|contact| touches(contact)) {
-        let Partner::Sphere { body: other, .. } = contact.partner else {
+    for (one, other) in graph.contacts() {
+        let Some(other) = other.filter(|&other| !(graph.fixed[one] || graph.fixed[other])) else {
             continue;
         };
-        let (one, other) = (contact.body as usize, other as usize);
-        if network.fixed[one] || network.fixed[other] {
-            continue;
-        }
         let (one, other) = (first(&mut parents, one), first(&mut parents, other));
         let (low, high) = (one.min(other), one.max(other));
         parents[high] = low;
     }
     let mut sizes = vec![0; parents.len()];
     for body in 0..parents.len() {
-        if !network.fixed[body] {
+        if !graph.fixed[body] {
             sizes[first(&mut parents, body)] += 1;
         }
     }
@@ -128,6 +180,7 @@ pub fn clusters(network: &Network) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::network::Partner;
 
     fn contact(body: u32, partner: Partner, normal: DVec3, force: f64) -> NetworkContact {
         NetworkContact::of_force(body, partner, DVec3::ZERO, -force * normal)

@@ -568,6 +568,10 @@ impl Engine for ClusterEngine {
         RankShare::work(&mut self.part, work, rest, &state.identities)
     }
 
+    fn is_cluster(&self) -> bool {
+        true
+    }
+
     fn cluster_cost(&mut self) -> Option<ClusterCost> {
         Some(self.cost())
     }
