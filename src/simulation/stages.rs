@@ -102,11 +102,7 @@ impl Simulation {
                 self.state.set_pairs(state::pairs(&self.model));
                 changed.extend([Field::Pairs, Field::Geometry]);
             }
-            if self.state.params.sleep_steps > 0 {
-                self.fetch_by(patience, &[Field::Bodies]).await?;
-                self.state.bodies.iter_mut().for_each(|body| body.still = 0);
-                changed.push(Field::Bodies);
-            }
+            self.wake_by(patience).await?;
             self.engine.write(&changed, &self.state);
             self.engine.write_params(&self.state);
             if changed.contains(&Field::Walls) {

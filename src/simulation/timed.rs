@@ -76,11 +76,7 @@ impl Simulation {
         self.state.params.gravity = gravity.as_vec3();
         self.state.groups = state::groups(&self.model);
         self.engine.write(&[Field::Groups], &self.state);
-        if self.state.params.sleep_steps > 0 {
-            self.fetch_by(patience, &[Field::Bodies]).await?;
-            self.state.bodies.iter_mut().for_each(|body| body.still = 0);
-            self.engine.write(&[Field::Bodies], &self.state);
-        }
+        self.wake_by(patience).await?;
         self.engine.write_params(&self.state);
         Ok(())
     }

@@ -97,15 +97,20 @@ impl Simulation {
         pollster::block_on(self.wake_by(Patience::Block))
     }
 
-    async fn wake_by(&mut self, patience: Patience) -> Result<()> {
+    pub(super) async fn wake_by(&mut self, patience: Patience) -> Result<()> {
         if self.state.params.sleep_steps == 0 {
             return Ok(());
         }
-        self.fetch_by(patience, &[Field::Bodies]).await?;
+        let are_awake = self.engine.wake();
+        if !are_awake {
+            self.fetch_by(patience, &[Field::Bodies]).await?;
+        }
         for body in &mut self.state.bodies {
             body.still = 0;
         }
-        self.engine.write(&[Field::Bodies], &self.state);
+        if !are_awake {
+            self.engine.write(&[Field::Bodies], &self.state);
+        }
         Ok(())
     }
 

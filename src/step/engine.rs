@@ -234,6 +234,11 @@ pub trait Engine: MaybeSend {
     /// Takes over bodies that follow each other, as [`Engine::write_body`] does one.
     fn write_bodies(&mut self, _bodies: Range<usize>, _state: &State) {}
 
+    /// Wakes all bodies, if it need not have them written for that. Returns whether it did.
+    fn wake(&mut self) -> bool {
+        false
+    }
+
     /// Takes over buffers of the host's copy; their lengths are those of before.
     fn write(&mut self, _fields: &[Field], _state: &State) {}
 

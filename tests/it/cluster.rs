@@ -713,6 +713,9 @@ fn a_heap_that_falls_asleep() {
     is_held_after(&model, |simulation| {
         simulation.step(4000).unwrap();
         assert!(simulation.summary().unwrap().asleep > 0);
+        simulation.wake().unwrap();
+        simulation.step(10).unwrap();
+        assert_eq!(simulation.summary().unwrap().asleep, 0);
     });
     on_ranks(&model, 2, |simulation| {
         let mut bytes_of = |steps: u64| {
@@ -725,6 +728,8 @@ fn a_heap_that_falls_asleep() {
         let (after, of_all_ghosts) = bytes_of(400);
         let asleep = (after - before) / 400.0;
         assert!(asleep < 0.5 * of_all_ghosts, "{asleep} of {of_all_ghosts}");
+        simulation.wake().unwrap();
+        assert_eq!(besides_its_part(simulation), 0);
     });
 }
 

@@ -406,6 +406,13 @@ impl Engine for ClusterEngine {
         }
     }
 
+    fn wake(&mut self) -> bool {
+        if !self.fresh {
+            self.tell(Command::Wake.message());
+        }
+        !self.fresh
+    }
+
     fn write_actions(&mut self, state: &State) -> Result<()> {
         self.write(&[Field::Actions], state);
         Ok(())

@@ -49,6 +49,8 @@ pub(super) enum Command {
     Params,
     /// Have the lists built in the next step.
     Stale,
+    /// Wake all bodies.
+    Wake,
     /// Take bodies away.
     Remove,
     /// Say what has been counted.
@@ -64,7 +66,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    const ALL: [Command; 17] = [
+    const ALL: [Command; 18] = [
         Command::Start,
         Command::GiveOut,
         Command::Make,
@@ -76,6 +78,7 @@ impl Command {
         Command::WriteRows,
         Command::Params,
         Command::Stale,
+        Command::Wake,
         Command::Remove,
         Command::Report,
         Command::Count,
@@ -223,6 +226,10 @@ impl Part {
             }
             Command::Stale => {
                 self.state.stats[0].stale = 1;
+                None
+            }
+            Command::Wake => {
+                self.state.bodies.iter_mut().for_each(|body| body.still = 0);
                 None
             }
             Command::Remove => {
