@@ -159,8 +159,8 @@ impl Plan {
 /// | `run.lock` | locked while a run writes to the folder |
 ///
 /// A thread of its own writes; the simulation only copies its state, and waits if the writer is more
-/// than one copy behind. On a cluster, all ranks write the large files between two steps. Each file but the statistics is written aside
-/// and renamed, so what has a name is whole.
+/// than one copy behind. On a cluster, all ranks write the large files between two steps, and measures are taken there. Each file but
+/// the statistics is written aside and renamed, so what has a name is whole.
 pub struct RunFolder {
     path: PathBuf,
     plan: Plan,
@@ -591,11 +591,10 @@ impl RunFolder {
             || matches!(measures, Some(DueMeasures::Now))
             || matches!(checkpoint, Some(Due::Now))
             || !simulation.model().bonds.is_empty();
-        let state = match (reads, files) {
-            (true, _) => simulation.fetch_carried()?.state.clone(),
-            (false, Some(_)) => simulation.outline()?,
-            (false, None) if measures.is_some() => simulation.outline()?,
-            (false, None) => State::default(),
+        let state = match reads {
+            true => simulation.fetch_carried()?.state.clone(),
+            false if files.is_some() || measures.is_some() => simulation.outline()?,
+            false => State::default(),
         };
         let job = Job {
             state,
