@@ -675,7 +675,11 @@ impl Simulation {
         let largest = self.largest_forces(patience).await?;
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let mut shattering = traffic.begin_shattering(model, largest);
-        let fields = [&CONTACTS[..], &quantities::BUFFERS].concat();
+        let fields = [
+            &[Field::Bodies, Field::SphereLoads],
+            &quantities::BUFFERS[..],
+        ]
+        .concat();
         let read = self.for_each_part_by(patience, &fields, |part, before| {
             traffic.shatter(&mut shattering, part.state, before);
             ControlFlow::Continue(())
