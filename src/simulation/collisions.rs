@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use super::Simulation;
 use super::network::{NetworkContact, Partner, contacts};
-use super::{CONTACTS, Simulation};
+use super::snapshot::Snapshot;
 use crate::model::error::Result;
 use crate::model::flow::Touching;
 use crate::state::State;
@@ -53,7 +54,8 @@ impl Simulation {
             return Ok(Vec::new());
         }
         let mut largest = vec![0.0_f64; self.body_count()];
-        let read = self.for_each_part_by(patience, &CONTACTS, |part, before| {
+        let fields = Snapshot::fields();
+        let read = self.for_each_part_by(patience, &fields, |part, before| {
             for contact in contacts(part.state) {
                 let force = contact.force.length();
                 let mut note = |body: u32| {

@@ -155,23 +155,6 @@ impl Options {
     }
 }
 
-/// Buffers that tell of contacts.
-const CONTACTS: [Field; 13] = [
-    Field::Bodies,
-    Field::Walls,
-    Field::DynamicWalls,
-    Field::WallLoads,
-    Field::Spheres,
-    Field::NeighbourStarts,
-    Field::Neighbours,
-    Field::History,
-    Field::SphereLoads,
-    Field::BodyForces,
-    Field::Bonds,
-    Field::BodyBonds,
-    Field::Stats,
-];
-
 /// Number of steps at which the 32-bit step counters of the engines return to 0.
 const EPOCH: u64 = 1 << 32;
 
@@ -974,7 +957,7 @@ impl Simulation {
     }
 
     pub(crate) async fn fetch_contacts_by(&mut self, patience: Patience) -> Result<()> {
-        self.fetch_by(patience, &CONTACTS).await
+        self.fetch_by(patience, &Snapshot::fields_of_totals()).await
     }
 
     /// The buffers that a step carries over to the next, which are all that a run writes: see [`Field::is_carried`].

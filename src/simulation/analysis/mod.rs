@@ -20,9 +20,9 @@ use glam::DVec3;
 use crate::model::Model;
 use crate::model::clump::{Clump, union_of_spheres};
 use crate::model::error::Result;
+use crate::simulation::Simulation;
 use crate::simulation::network::Network;
 use crate::simulation::snapshot::{BodyState, Snapshot};
-use crate::simulation::{CONTACTS, Simulation};
 use crate::state::Field;
 use fields::Fields;
 use plan::Plan;
@@ -131,7 +131,7 @@ impl Simulation {
         }
         let fixed = moment.grains.iter().map(|grain| grain.fixed).collect();
         let mut contacts = Contacts::new(fixed);
-        self.for_each_part(&CONTACTS, |part, before| {
+        self.for_each_part(&Snapshot::fields(), |part, before| {
             let spheres = part.state.params.sphere_count;
             for contact in part.contacts() {
                 let contact = contact.in_whole(before, spheres);
