@@ -8,12 +8,12 @@
 use bytemuck::{Pod, Zeroable, cast};
 use glam::IVec3;
 
-use super::history::columns;
+use super::history::{columns, values};
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane, prefetch};
 use super::subdomain::{Chunk, LaneGroup, Spheres, Subdomain};
 use crate::math::each::{Each, copy, for_each_pair};
 use crate::state::State;
-use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
+use crate::state::layout::{IMPULSE, MATERIAL_BITS, Pair, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
 use crate::step::geometry::RelativeMotion;
 
@@ -108,7 +108,7 @@ impl ContactScratch {
     const AHEAD: usize = 2;
 
     /// Makes room for the contacts of a chunk of a subdomain.
-    pub fn begin(&mut self, subdomain: &mut Subdomain, chunk: &Chunk) {
+    pub fn begin(&mut self, state: &State, subdomain: &mut Subdomain, chunk: &Chunk) {
         subdomain
             .overlaps
             .resize(subdomain.others.len(), [0.0; WIDTH]);
@@ -118,15 +118,16 @@ impl ContactScratch {
             .effects
             .resize(subdomain.sums.effects.len(), Effect::default());
         self.row.fractions = [0.0; WIDTH];
+        if let [pair] = &state.pairs[..] {
+            gather(&mut self.row.pairs, |_| pair);
+        }
     }
 
     /// Evaluates the contacts of the spheres of a group of the chunk, and writes what these do to them to `sums`.
     /// Contacts of lanes that are `kept` stay what they were.
-    ///
-    /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
     #[expect(clippy::too_many_arguments, reason = "it is inlined into one place")]
     #[inline(always)]
-    pub fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
+    pub fn evaluate<const LAW: u32, const PLAIN: bool, const PERIODIC: bool>(
         &mut self,
         state: &State,
         subdomain: &mut Subdomain,
@@ -142,7 +143,7 @@ impl ContactScratch {
         if !PERIODIC {
             (params.period, params.deforms) = (IVec3::ZERO, 0);
         }
-        let columns = columns(SIZE, PLAIN);
+        let columns = columns::<LAW, PLAIN>(state);
         let row = &mut self.row;
         let LaneGroup {
             places,
@@ -170,9 +171,8 @@ impl ContactScratch {
             gather(&mut row.others, |lane| spheres.get(others[lane]));
             let history = &mut subdomain.histories[index * columns..(index + 1) * columns];
             copy(&mut row.history[..columns], history);
-            if let [pair] = pairs[..] {
-                row.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
-            } else {
+            row.history[columns..values::<LAW, PLAIN>()].fill([0.0; WIDTH]);
+            if pairs.len() > 1 {
                 let [tags, other_tags] = [&row.own, &row.others].each(|spheres| spheres[3].0[3]);
                 let material = |tags: f32| (tags.to_bits() & MATERIAL_BITS) as usize;
                 let element = |lane| {
@@ -180,8 +180,8 @@ impl ContactScratch {
                     own + material(other_tags[lane])
                 };
                 gather(&mut row.pairs, |lane| &pairs[element(lane)]);
-                row.respond::<LAW, PLAIN, SIZE>(&params, of_lane);
             }
+            row.respond::<LAW, PLAIN>(&params);
             if params.sleep_steps > 0 && kept.contains(&true) {
                 row.keep(history, kept);
             }
@@ -224,11 +224,7 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
 impl ContactRow {
     /// Evaluates the contacts, and adds their effects to the sums.
     #[inline(always)]
-    fn respond<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
-        &mut self,
-        params: &Params,
-        pair: impl Fn(&Soa16, usize) -> layout::Pair,
-    ) {
+    fn respond<const LAW: u32, const PLAIN: bool>(&mut self, params: &Params) {
         let ContactRow {
             own,
             others,
@@ -245,12 +241,12 @@ impl ContactRow {
             let is_pair = own.body != other.body;
             let is_near = is_pair & motion.is_within(params.touch_margin);
             let geometry = motion.geometry(params.time_step);
-            let mut pair = pair(pairs, lane);
+            let mut pair: Pair = of_lane(pairs, lane);
             if PLAIN {
                 pair = pair.plain();
             }
-            let columns = columns(SIZE, PLAIN);
-            let was = History::of_values(|k| if k < columns { history[k][lane] } else { 0.0 });
+            let values = values::<LAW, PLAIN>();
+            let was = History::of_values(|k| if k < values { history[k][lane] } else { 0.0 });
             let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
             let response = if is_near {
                 response
@@ -284,9 +280,7 @@ impl ContactRow {
             torques.set(lane, torque, friction);
             overlaps[lane] = overlap;
             let now = response.history.values();
-            for_each_pair(&mut history[..columns], &now, |values, now| {
-                values[lane] = *now;
-            });
+            for_each_pair(&mut history[..values], &now, |row, now| row[lane] = *now);
         }
     }
 

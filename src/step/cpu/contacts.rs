@@ -83,7 +83,7 @@ pub(super) fn kernel(state: &State) -> Kernel {
     multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
 )]
 #[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
-fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+fn evaluate_some<const LAW: u32, const PLAIN: bool>(
     state: &State,
     subdomain: &mut Subdomain,
     spheres: &[Sphere],
@@ -92,20 +92,16 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     scratch: &mut ContactScratch,
     bodies: &[Body],
 ) -> f32 {
-    if state.params.period == IVec3::ZERO {
-        evaluate::<LAW, PLAIN, SIZE, false>(
-            state, subdomain, spheres, chunk, loads, scratch, bodies,
-        );
+    if PLAIN && state.params.period == IVec3::ZERO {
+        evaluate::<LAW, PLAIN, false>(state, subdomain, spheres, chunk, loads, scratch, bodies);
     } else {
-        evaluate::<LAW, PLAIN, SIZE, true>(
-            state, subdomain, spheres, chunk, loads, scratch, bodies,
-        );
+        evaluate::<LAW, PLAIN, true>(state, subdomain, spheres, chunk, loads, scratch, bodies);
     }
     scratch.fraction()
 }
 
 #[inline(always)]
-fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
+fn evaluate<const LAW: u32, const PLAIN: bool, const PERIODIC: bool>(
     state: &State,
     subdomain: &mut Subdomain,
     spheres: &[Sphere],
@@ -114,7 +110,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     scratch: &mut ContactScratch,
     bodies: &[Body],
 ) {
-    scratch.begin(subdomain, chunk);
+    scratch.begin(state, subdomain, chunk);
     // Spheres before the subdomain come first in the sums.
     let is_before = chunk.spheres.is_empty();
     let sleep = state.params.sleep_steps > 0;
@@ -142,7 +138,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
                 let idle = kept[..count].iter().filter(|&&kept| kept).count();
                 subdomain.idle += idle * subdomain.groups[index].rows.len();
             }
-            scratch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(
+            scratch.evaluate::<LAW, PLAIN, PERIODIC>(
                 state, subdomain, spheres, chunk, index, kept, &mut sums,
             );
         }

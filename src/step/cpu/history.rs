@@ -1,7 +1,7 @@
-//! Compilations for the contact law of a scene, and for as much contact history as that keeps.
+//! Compilations for the contact law of a scene, and how much contact history they have.
 
 use crate::state::State;
-use crate::state::layout::History;
+use crate::state::layout::{HOOKE_VISCOUS, History};
 
 const _: () = assert!(
     History::ELEMENTS <= 4,
@@ -41,21 +41,21 @@ macro_rules! with_size {
     };
 }
 
-/// The compilation of a function `<LAW, PLAIN, SIZE>` for the contact law of a state, which is no custom one.
+/// The compilation of a function `<LAW, PLAIN>` for the contact law of a state, which is no custom one.
+///
+/// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
 macro_rules! for_law {
     ($function:ident, $state:expr) => {{
-        use $crate::state::layout::{HERTZ_MINDLIN, HOOKE_HISTORY, IMPULSE, HOOKE_VISCOUS};
-        use $crate::step::cpu::history::{PLAIN_SIZE, is_plain, with_size};
-        let size = $state.params.history_size as usize;
-        let plain = is_plain($state) && size == PLAIN_SIZE;
+        use $crate::state::layout::{HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE};
+        let plain = $crate::step::cpu::history::is_plain($state);
         match $state.params.law {
-            HOOKE_VISCOUS => $function::<HOOKE_VISCOUS, true, 0>,
-            HOOKE_HISTORY if plain => $function::<HOOKE_HISTORY, true, PLAIN_SIZE>,
-            HERTZ_MINDLIN if plain => $function::<HERTZ_MINDLIN, true, PLAIN_SIZE>,
-            IMPULSE if plain => $function::<IMPULSE, true, PLAIN_SIZE>,
-            HOOKE_HISTORY => with_size!(size, SIZE => $function::<HOOKE_HISTORY, false, SIZE>),
-            HERTZ_MINDLIN => with_size!(size, SIZE => $function::<HERTZ_MINDLIN, false, SIZE>),
-            IMPULSE => with_size!(size, SIZE => $function::<IMPULSE, false, SIZE>),
+            HOOKE_VISCOUS => $function::<HOOKE_VISCOUS, true>,
+            HOOKE_HISTORY if plain => $function::<HOOKE_HISTORY, true>,
+            HERTZ_MINDLIN if plain => $function::<HERTZ_MINDLIN, true>,
+            IMPULSE if plain => $function::<IMPULSE, true>,
+            HOOKE_HISTORY => $function::<HOOKE_HISTORY, false>,
+            HERTZ_MINDLIN => $function::<HERTZ_MINDLIN, false>,
+            IMPULSE => $function::<IMPULSE, false>,
             law => panic!("the CPU engine has no contact law {law}"),
         }
     }};
@@ -64,24 +64,41 @@ macro_rules! for_law {
 pub(super) use {for_law, with_size};
 
 /// Elements of a contact's history where no pair has terms beyond spring, dashpot and friction.
-pub(super) const PLAIN_SIZE: usize = History::PLAIN_VALUES.div_ceil(4);
+const PLAIN_SIZE: usize = History::PLAIN_VALUES.div_ceil(4);
 
-/// Whether no pair has terms beyond spring, dashpot and friction.
+/// Whether no pair has terms beyond spring, dashpot and friction, and contacts keep no history of any.
 pub(super) fn is_plain(state: &State) -> bool {
-    state.pairs.iter().all(|pair| *pair == pair.plain())
+    let size = state.params.history_size as usize;
+    size == PLAIN_SIZE && state.pairs.iter().all(|pair| *pair == pair.plain())
 }
 
 /// Numbers of a contact's history that rows of contacts have: what no term uses is always zero.
 pub(super) fn columns_of(state: &State) -> usize {
-    columns(state.params.history_size as usize, is_plain(state))
-}
-
-/// Numbers that rows have of a history of `size` elements.
-#[inline(always)]
-pub(super) const fn columns(size: usize, plain: bool) -> usize {
-    if plain && size == PLAIN_SIZE {
+    if is_plain(state) {
         History::PLAIN_VALUES
     } else {
-        4 * size
+        4 * state.params.history_size as usize
+    }
+}
+
+/// Numbers of a contact's history that a compilation [`for_law`] reads and writes; those beyond what the state keeps are zero.
+#[inline(always)]
+pub(super) const fn values<const LAW: u32, const PLAIN: bool>() -> usize {
+    if LAW == HOOKE_VISCOUS {
+        0
+    } else if PLAIN {
+        History::PLAIN_VALUES
+    } else {
+        History::VALUES
+    }
+}
+
+/// What the state keeps of a contact's history, in numbers: a constant where compilations [`for_law`] know it.
+#[inline(always)]
+pub(super) fn columns<const LAW: u32, const PLAIN: bool>(state: &State) -> usize {
+    if PLAIN {
+        values::<LAW, PLAIN>()
+    } else {
+        4 * state.params.history_size as usize
     }
 }

@@ -9,6 +9,7 @@ use multiversion::multiversion;
 
 use super::ball_block::ChunkLoads;
 use super::contacts::add;
+use super::history::values;
 use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
 use super::walls::{WallOutcome, may_wake};
 use crate::math::each::{Each, copy, for_each_pair};
@@ -16,7 +17,7 @@ use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
 use crate::state::grid::{from_wall, wall_margin};
-use crate::state::layout::{self, Facet, PLANE, Params, Sphere, WALL, Wall};
+use crate::state::layout::{Facet, PLANE, Pair, Sphere, WALL, Wall};
 use crate::step::contact::{History, Response, respond};
 use crate::step::wall_load;
 use crate::step::wall_run::Approach;
@@ -131,14 +132,12 @@ impl WallBatch {
 
 /// Evaluates the contacts, adds what they do to the loads of their spheres and of the walls, and empties the batch.
 /// The spheres are those of the subdomain, with the facets in their lists; `histories` are those of the contacts with these.
-///
-/// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
 #[cfg_attr(
     simd = "avx512",
     multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
 )]
 #[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
-pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+pub(super) fn evaluate<const LAW: u32, const PLAIN: bool>(
     batch: &mut WallBatch,
     state: &State,
     near: (&[Sphere], &[u32]),
@@ -146,12 +145,13 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     loads: &mut ChunkLoads,
     outcome: &mut WallOutcome,
 ) {
+    let size = state.params.history_size as usize;
     batch.done.clear();
     for candidates in batch.candidates.chunks(WIDTH) {
         let row = &mut batch.row;
-        row.read::<SIZE>(state, near, candidates, histories);
-        row.evaluate::<LAW, PLAIN, SIZE>(state);
-        row.write::<SIZE>(candidates, histories, &mut batch.done);
+        row.read(state, near, candidates, histories);
+        row.respond::<LAW, PLAIN>(state);
+        row.write(size, candidates, histories, &mut batch.done);
     }
     batch.candidates.clear();
     let WallOutcome { fraction, sums } = outcome;
@@ -185,13 +185,14 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
 impl WallRow {
     /// Takes over no more than [`WIDTH`] candidates; lanes without one have the first.
     #[inline(always)]
-    fn read<const SIZE: usize>(
+    fn read(
         &mut self,
         state: &State,
         (spheres, facets): (&[Sphere], &[u32]),
         candidates: &[WallCandidate],
         histories: &[Vec4],
     ) {
+        let size = state.params.history_size as usize;
         let mut lanes = [candidates[0]; WIDTH];
         copy(&mut lanes, candidates);
         let sphere = |lane: usize| &spheres[lanes[lane].sphere as usize];
@@ -217,13 +218,16 @@ impl WallRow {
         for (lane, candidate) in candidates.iter().enumerate() {
             let Closest { normal, distance } = candidate.closest;
             self.closest.set(lane, normal, distance);
-            let at = candidate.facet as usize * SIZE;
-            let own = &histories[at..at + SIZE];
+            let at = candidate.facet as usize * size;
+            let own = &histories[at..at + size];
             for_each_pair(&mut self.histories, own, |columns, own| {
                 columns.set(lane, own.truncate(), own.w);
             });
         }
-        if state.pairs.len() > 1 {
+        self.histories[size..].fill(Soa4::ZERO);
+        if let [pair] = &state.pairs[..] {
+            gather(&mut self.pairs, |_| pair);
+        } else {
             let pair = |lane: usize| {
                 let own = sphere(lane).material() * state.params.material_count;
                 let wall = state.walls[facet(lane).wall as usize].material;
@@ -233,24 +237,11 @@ impl WallRow {
         }
     }
 
-    #[inline(always)]
-    fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(&mut self, state: &State) {
-        // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
-        let params = state.params;
-        if let [pair] = state.pairs[..] {
-            self.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
-        } else {
-            self.respond::<LAW, PLAIN, SIZE>(&params, of_lane);
-        }
-    }
-
     /// The responses of all contacts.
     #[inline(always)]
-    fn respond<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
-        &mut self,
-        params: &Params,
-        pair: impl Fn(&Soa16, usize) -> layout::Pair,
-    ) {
+    fn respond<const LAW: u32, const PLAIN: bool>(&mut self, state: &State) {
+        // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
+        let params = state.params;
         let WallRow {
             spheres,
             facets,
@@ -280,28 +271,29 @@ impl WallRow {
                 belt: belts.get(lane).0,
                 ..Wall::default()
             };
-            let from_anchor = from_wall(&sphere, &wall, params);
+            let from_anchor = from_wall(&sphere, &wall, &params);
             let (normal, distance) = closest.get(lane);
             // Not `if ... else`: of that the compiler makes no vectors.
             let mut closest = plane(&facet, orientation.conjugate().rotate(from_anchor));
             if facet.kind != PLANE {
                 closest = Closest { normal, distance };
             }
-            let is_near = closest.distance < sphere.radius + wall_margin(&sphere, params);
+            let is_near = closest.distance < sphere.radius + wall_margin(&sphere, &params);
             let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
             let geometry = approach.geometry(params.time_step);
-            let mut pair = pair(pairs, lane).against(true);
+            let mut pair = of_lane::<Pair>(pairs, lane).against(true);
             if PLAIN {
                 pair = pair.plain();
             }
+            let values = values::<LAW, PLAIN>();
             let was = History::of_values(|k| {
-                if k < 4 * SIZE {
+                if k < values {
                     histories[k / 4].0[k % 4][lane]
                 } else {
                     0.0
                 }
             });
-            let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
+            let response = respond::<LAW>(&geometry.contact, &pair, &was, &params);
             let response = if is_near {
                 response
             } else {
@@ -312,7 +304,7 @@ impl WallRow {
             forces.set(lane, response.force, response.damping);
             torques.set(lane, torque, response.friction);
             let now = response.history.values();
-            for k in 0..4 * SIZE {
+            for k in 0..values {
                 histories[k / 4].0[k % 4][lane] = now[k];
             }
             let touch = geometry.contact.touch;
@@ -324,8 +316,9 @@ impl WallRow {
 
     /// Gives back the histories and responses of the contacts of the candidates.
     #[inline(always)]
-    fn write<const SIZE: usize>(
+    fn write(
         &self,
+        size: usize,
         candidates: &[WallCandidate],
         histories: &mut [Vec4],
         done: &mut Vec<WallResponse>,
@@ -333,8 +326,8 @@ impl WallRow {
         let effects = both(&self.effects[0], &self.effects[1]);
         let [.., walls] = &self.facets[1].0;
         for (lane, candidate) in candidates.iter().enumerate() {
-            let at = candidate.facet as usize * SIZE;
-            let own = &mut histories[at..at + SIZE];
+            let at = candidate.facet as usize * size;
+            let own = &mut histories[at..at + size];
             for_each_pair(own, &self.histories, |own, columns| {
                 let (vector, scalar) = columns.get(lane);
                 *own = vector.extend(scalar);

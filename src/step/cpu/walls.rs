@@ -126,7 +126,7 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
 /// The contacts of the spheres of a chunk.
 ///
 /// Those of a sphere that has one facet of each wall in its list, as most have, wait for others in a batch.
-fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+fn evaluate_some<const LAW: u32, const PLAIN: bool>(
     state: &State,
     subdomain: &mut Subdomain,
     spheres: &[Sphere],
@@ -135,6 +135,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     outcome: &mut WallOutcome,
     batch: &mut WallBatch,
 ) {
+    let size = state.params.history_size as usize;
     let mut histories = take(&mut subdomain.facet_histories);
     let mut loads = if chunk.balls {
         ChunkLoads::Columns(loads_side_by_side_mut(loads))
@@ -151,14 +152,14 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let sphere = &spheres[place];
         let facets = &subdomain.facets[all.clone()];
         if own.facets == Facets::Many {
-            let histories = &mut histories[all.start * SIZE..all.end * SIZE];
+            let histories = &mut histories[all.start * size..all.end * size];
             let mut load = loads.get(at);
             one_by_one::<LAW>(state, sphere, facets, histories, &mut load, outcome);
             loads.set(at, load);
             continue;
         }
         if !batch.has_room(all.len()) {
-            evaluate::<LAW, PLAIN, SIZE>(
+            evaluate::<LAW, PLAIN>(
                 batch,
                 state,
                 (spheres, &subdomain.facets),
@@ -173,13 +174,13 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
             for (facet, wall) in all.zip(runs(state, sphere, facets)) {
                 match wall.touched(0) {
                     Some(closest) => batch.push(place, facet, closest),
-                    None => histories[facet * SIZE..(facet + 1) * SIZE].fill(Vec4::ZERO),
+                    None => histories[facet * size..(facet + 1) * size].fill(Vec4::ZERO),
                 }
             }
         }
         batch.close(at);
     }
-    evaluate::<LAW, PLAIN, SIZE>(
+    evaluate::<LAW, PLAIN>(
         batch,
         state,
         (spheres, &subdomain.facets),
