@@ -1,5 +1,6 @@
 //! The window, its surface, and what egui draws onto it.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -256,16 +257,24 @@ impl Canvas {
         self.context.queue.submit([encoder.finish()]);
     }
 
-    /// Draws what egui has over a picture, and shows it.
-    ///
-    /// If there is little time, what egui painted a short while ago will do: painting the panel takes a software driver longer
-    /// than the picture of a large pile.
-    pub fn finish(&mut self, frame: Frame, mut output: egui::FullOutput, is_hurried: bool) {
+    /// Whether what egui painted a short while ago will do for a picture for which there is little time.
+    pub fn keeps_layer(&self) -> bool {
         /// Time for which a painted layer is kept.
         const KEPT: Duration = Duration::from_millis(500);
+        // A surface of another size is replaced before the next picture.
+        let size = self.size();
+        let is_fresh = |layer: &Layer| {
+            layer.size == size && layer.painted.is_some_and(|when| when.elapsed() < KEPT)
+        };
+        !self.has_heard && self.layer.as_ref().is_some_and(is_fresh)
+    }
+
+    /// Draws what egui has over a picture, and shows it. Without `output`, that is what it painted the last time.
+    ///
+    /// If there is little time, what egui paints is kept: painting the panel takes a software driver longer than the picture of a
+    /// large pile.
+    pub fn finish(&mut self, frame: Frame, output: Option<egui::FullOutput>, is_hurried: bool) {
         let Context { device, queue, .. } = &self.context;
-        self.egui
-            .handle_platform_output(&self.window, output.platform_output);
         let size = [self.config.width, self.config.height];
         let layer = match is_hurried {
             true => {
@@ -274,20 +283,25 @@ impl Canvas {
             }
             false => None,
         };
-        let is_fresh = |layer: &Layer| layer.painted.is_some_and(|when| when.elapsed() < KEPT);
-        let is_kept = !self.has_heard && layer.as_ref().is_some_and(is_fresh);
-        for (id, deltas) in &output.textures_delta.set {
-            for delta in deltas {
-                self.painter.update_texture(device, queue, *id, delta);
-            }
-        }
-        let screen = egui_wgpu::ScreenDescriptor {
-            size_in_pixels: size,
-            pixels_per_point: output.pixels_per_point,
-        };
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut before = Vec::new();
-        if !is_kept {
+        let is_painted = output.is_some();
+        let mut freed = Default::default();
+        if let Some(mut output) = output {
+            self.egui
+                .handle_platform_output(&self.window, output.platform_output);
+            for (id, deltas) in &output.textures_delta.set {
+                for delta in deltas {
+                    self.painter.update_texture(device, queue, *id, delta);
+                }
+            }
+            freed = take(&mut output.textures_delta.free);
+            // They have been applied; egui panics where they were forgotten.
+            output.textures_delta.clear();
+            let screen = egui_wgpu::ScreenDescriptor {
+                size_in_pixels: size,
+                pixels_per_point: output.pixels_per_point,
+            };
             let context = self.egui.egui_ctx();
             let primitives = context.tessellate(output.shapes, output.pixels_per_point);
             let painter = &mut self.painter;
@@ -316,7 +330,7 @@ impl Canvas {
         }
         self.layer = layer;
         if let Some(layer) = &mut self.layer {
-            if !is_kept {
+            if is_painted {
                 layer.painted = Some(Instant::now());
             }
             layer
@@ -326,11 +340,9 @@ impl Canvas {
         queue.submit(before.into_iter().chain([encoder.finish()]));
         self.window.pre_present_notify();
         queue.present(frame.texture);
-        for id in &output.textures_delta.free {
+        for id in &freed {
             self.painter.free_texture(id);
         }
-        // They have been applied; egui panics where they were forgotten.
-        output.textures_delta.clear();
         if frame.suboptimal {
             self.resize();
         }

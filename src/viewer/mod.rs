@@ -175,6 +175,8 @@ struct Viewer {
     notice: Option<Notice>,
     /// Part of a picture that is drawn while something moves that a software driver is slow to draw.
     pace: Pace,
+    /// Whether egui wants to be painted again at once.
+    repaints: bool,
     /// The look of the picture that is shown, in which the mouse picks.
     shown: Look,
     /// From where it is seen, with its size; and when that was another one last, if that is not long ago.
@@ -235,6 +237,7 @@ impl Viewer {
             recording: None,
             notice: None,
             pace: Pace::default(),
+            repaints: false,
             shown: setup.look,
             seen: None,
             moved: None,
@@ -738,17 +741,21 @@ impl Viewer {
             stage.history.follow(&mut stage.simulation).await?;
         }
         // From here until it is shown, a page that waits for something loses the picture.
-        let Some(frame) = canvas.begin()? else {
-            return Ok(());
-        };
-        let input = canvas.egui.take_egui_input(&canvas.window);
-        let context = canvas.egui.egui_ctx().clone();
         let mut wishes = Vec::new();
-        let output = context.run_ui(input, |ui| wishes = self.panel(ui));
-        let repaint = output
-            .viewport_output
-            .values()
-            .any(|viewport| viewport.repaint_delay.is_zero());
+        let mut begun = None;
+        if !(look.hides && canvas.keeps_layer()) {
+            let Some(frame) = canvas.begin()? else {
+                return Ok(());
+            };
+            let input = canvas.egui.take_egui_input(&canvas.window);
+            let context = canvas.egui.egui_ctx().clone();
+            let output = context.run_ui(input, |ui| wishes = self.panel(ui));
+            self.repaints = output
+                .viewport_output
+                .values()
+                .any(|viewport| viewport.repaint_delay.is_zero());
+            begun = Some((frame, Some(output)));
+        }
         let Some(canvas) = &mut self.canvas else {
             return Ok(());
         };
@@ -767,6 +774,14 @@ impl Viewer {
                 } = stage;
                 let camera = &self.camera;
                 let draw = || {
+                    let (frame, output) = match begun {
+                        Some(begun) => begun,
+                        None => match canvas.begin()? {
+                            Some(frame) => (frame, None),
+                            None => return Ok(None),
+                        },
+                    };
+                    let start = Instant::now();
                     // Steps need not wait for this.
                     if PATIENCE == Patience::Block {
                         block_on(renderer.survey_when_due(PATIENCE, &look))?;
@@ -776,27 +791,31 @@ impl Viewer {
                     if PATIENCE == Patience::Block {
                         canvas.context.wait()?;
                     }
-                    let took = drawing_start.elapsed();
+                    let took = start.elapsed();
                     canvas.finish(frame, output, look.hides);
-                    Ok(took)
+                    Ok(Some(took))
                 };
                 let (drawn, steps) = match is_live {
                     true => self.clock.advance_beside(simulation, start, length, draw),
                     false => (draw(), Ok(Duration::ZERO)),
                 };
-                let took = drawn?;
-                picture_took = Some(took);
-                drawing_time += took;
+                picture_took = drawn?;
+                drawing_time += picture_took.unwrap_or_default();
                 // winit panics if the display has gone meanwhile; where its loop meets that first, Xlib ends the program.
                 canvas.size();
                 match steps {
                     Ok(time) => simulation_time += time,
                     Err(error) => self.tell(Err(error)),
                 }
+                if picture_took.is_none() {
+                    return Ok(());
+                }
             }
             None => {
-                canvas.clear(&frame);
-                canvas.finish(frame, output, false);
+                if let Some((frame, output)) = begun {
+                    canvas.clear(&frame);
+                    canvas.finish(frame, output, false);
+                }
             }
         }
         if let Some(canvas) = &self.canvas
@@ -818,7 +837,7 @@ impl Viewer {
         if let Some(took) = picture_took {
             self.learn(took);
         }
-        if self.clock.playing || repaint || changed || self.hand.is_pulling() {
+        if self.clock.playing || self.repaints || changed || self.hand.is_pulling() {
             self.request();
         }
         Ok(())

@@ -93,7 +93,7 @@ pub(super) const fn values<const LAW: u32, const PLAIN: bool>() -> usize {
     }
 }
 
-/// What the state keeps of a contact's history, in numbers: a constant where compilations [`for_law`] know it.
+/// Numbers of a contact's history that the state keeps: a constant where compilations [`for_law`] know it.
 #[inline(always)]
 pub(super) fn columns<const LAW: u32, const PLAIN: bool>(state: &State) -> usize {
     if PLAIN {
