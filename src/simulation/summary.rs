@@ -9,6 +9,7 @@ use crate::model::wall::Dynamic;
 use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
 use crate::state::{Dissipated, State, angular_velocity, body_orientation};
+use crate::step::Before;
 
 /// Sums over the bodies that are not fixed, in `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +126,7 @@ impl Energy {
     pub fn new(model: &Model, state: &State) -> Energy {
         let (mut summary, mut sums) = (Sums::default(), EnergySums::new(state));
         summary.add(model, state, 0);
-        sums.add(model, state);
+        sums.add(model, state, &Before::default());
         sums.finish(model, state, summary.kinetic_energy)
     }
 
@@ -145,12 +146,18 @@ pub(super) struct EnergySums {
     gravitational: f64,
     elastic: f64,
     dissipated: Dissipated,
+    /// Indices of the bodies at the ends of springs, in order.
+    sprung: Vec<u32>,
+    /// These bodies, as far as they have come.
+    ends: Vec<Body>,
 }
 
 impl EnergySums {
     /// Begins with what is not of bodies that are there.
     pub(super) fn new(whole: &State) -> EnergySums {
         EnergySums {
+            sprung: whole.sprung(),
+            ends: Vec::new(),
             gravitational: 0.0,
             elastic: 0.0,
             dissipated: whole.gone,
@@ -158,7 +165,9 @@ impl EnergySums {
     }
 
     /// Adds a part.
-    pub(super) fn add(&mut self, model: &Model, part: &State) {
+    pub(super) fn add(&mut self, model: &Model, part: &State, before: &Before) {
+        let of_part = |body: &u32| part.bodies.get(body.checked_sub(before.bodies)? as usize);
+        self.ends.extend(self.sprung.iter().filter_map(of_part));
         self.elastic = contacts(part).fold(self.elastic, |sum, contact| sum + contact.stored);
         for (body, start) in part.bodies.iter().zip(&part.identities) {
             if !start.fixed {
@@ -180,14 +189,16 @@ impl EnergySums {
         }
     }
 
-    /// The energy of the whole state, whose elements may be elsewhere if it has neither springs nor bonds; `kinetic` is that of its
-    /// bodies, J.
+    /// The energy of the whole state, whose elements may be elsewhere if it has no bonds; `kinetic` is that of its bodies, J.
     pub(super) fn finish(self, model: &Model, whole: &State, kinetic: f64) -> Energy {
         let EnergySums {
             gravitational,
             elastic,
             dissipated,
+            sprung,
+            ends,
         } = self;
+        let end = |body: u32| &ends[sprung.partition_point(|&other| other < body)];
         let mut energy = Energy {
             kinetic,
             gravitational,
@@ -207,7 +218,8 @@ impl EnergySums {
                 energy.gravitational -= mass * model.gravity.dot(moving.pose.position);
             }
         }
-        energy.elastic += whole.springs().map(|spring| spring.energy).sum::<f64>();
+        let springs = whole.springs_between(end);
+        energy.elastic += springs.map(|spring| spring.energy).sum::<f64>();
         energy.elastic += whole.bonded().map(|bond| bond.energy).sum::<f64>();
         (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
         energy.drag = dissipated.drag;

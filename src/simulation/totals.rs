@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, Touching, WallLoad};
 use super::summary::{Energy, EnergySums, Summary, Sums};
 use crate::model::Model;
 use crate::model::error::Result;
-use crate::state::layout::{ANCHOR, Load, SPRING};
+use crate::state::layout::Load;
 use crate::state::{Field, State};
 use crate::step::{Before, Patience};
 
@@ -61,7 +61,7 @@ impl Tally {
     pub(crate) fn add(&mut self, part: &Snapshot, before: &Before) {
         let Snapshot { model, state, .. } = *part;
         self.summary.add(model, state, before.spheres);
-        self.energy.add(model, state);
+        self.energy.add(model, state, before);
         self.touching.add(state);
         let largest = part.largest_overlap_fraction();
         self.largest_overlap_fraction = self.largest_overlap_fraction.max(largest);
@@ -167,12 +167,9 @@ impl Simulation {
         Ok(before)
     }
 
-    /// Whether the state comes in parts: many processes have it, and nothing leads from one body to any other.
+    /// Whether the state comes in parts: many processes have it, and it has no bonds.
     pub(crate) fn is_in_parts(&self) -> bool {
-        let leads = |kind: u32| [SPRING, ANCHOR].contains(&kind);
-        self.is_spread()
-            && self.state.bonds.is_empty()
-            && !self.state.actions.iter().any(|action| leads(action.kind))
+        self.is_spread() && self.state.bonds.is_empty()
     }
 
     /// Totals of the present state.

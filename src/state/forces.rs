@@ -108,8 +108,29 @@ impl State {
     /// The springs that there are.
     #[doc(hidden)]
     pub fn springs(&self) -> impl Iterator<Item = Stretched> + '_ {
-        let place = |body: u32, point: glam::Vec3| {
-            let body = &self.bodies[body as usize];
+        self.springs_between(|body| &self.bodies[body as usize])
+    }
+
+    /// Indices of the bodies at the ends of springs, in order.
+    pub(crate) fn sprung(&self) -> Vec<u32> {
+        let ends = |action: &Action| match action.kind {
+            SPRING => vec![action.body, action.other],
+            ANCHOR => vec![action.body],
+            _ => Vec::new(),
+        };
+        let mut all: Vec<u32> = self.actions.iter().flat_map(ends).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The springs that there are, of which `body` has the bodies at their ends.
+    pub(crate) fn springs_between<'a>(
+        &'a self,
+        body: impl Fn(u32) -> &'a Body + 'a,
+    ) -> impl Iterator<Item = Stretched> + 'a {
+        let place = move |index: u32, point: glam::Vec3| {
+            let body = body(index);
             self.position(body) + body_orientation(body) * point.as_dvec3()
         };
         self.actions.iter().filter_map(move |action| {

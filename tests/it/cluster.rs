@@ -853,6 +853,23 @@ fn rank_0_has_no_copy_of_the_others_bodies() {
     });
 }
 
+/// All that springs hold is summed up with no more than the bodies at their ends.
+#[test]
+fn springs_do_not_bring_all_bodies_to_rank_0() {
+    let model = forced_crowd(800, DVec3::ZERO, 3);
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    one.step(60).unwrap();
+    let expected = one.energy().unwrap();
+    let stretched = one.state().unwrap().springs().map(|spring| spring.energy);
+    assert!(stretched.sum::<f64>() > 1e-3 * expected.elastic);
+    on_ranks(&model, 4, |simulation| {
+        simulation.step(60).unwrap();
+        assert!(simulation.energy().unwrap() == expected);
+        warned(simulation);
+        assert_eq!(besides_its_part(simulation), 0);
+    });
+}
+
 /// A fill on a grid of so many balls and rods, and what else is given of it.
 fn grid_fill(count: usize, more: Value) -> Value {
     let mut fill = json!({ "count": count, "shapes": { "ball": 2, "rod": 1 }, "placement": "grid", "jitter": 0.004, "seed": 4,
