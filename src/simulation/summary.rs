@@ -147,7 +147,7 @@ pub(super) struct EnergySums {
     elastic: f64,
     dissipated: Dissipated,
     /// Indices of the bodies at the ends of springs, in order.
-    sprung: Vec<u32>,
+    at_springs: Vec<u32>,
     /// These bodies, as far as they have come.
     ends: Vec<Body>,
 }
@@ -156,7 +156,7 @@ impl EnergySums {
     /// Begins with what is not of bodies that are there.
     pub(super) fn new(whole: &State) -> EnergySums {
         EnergySums {
-            sprung: whole.sprung(),
+            at_springs: whole.bodies_at_springs(),
             ends: Vec::new(),
             gravitational: 0.0,
             elastic: 0.0,
@@ -167,7 +167,7 @@ impl EnergySums {
     /// Adds a part.
     pub(super) fn add(&mut self, model: &Model, part: &State, before: &Before) {
         let of_part = |body: &u32| part.bodies.get(body.checked_sub(before.bodies)? as usize);
-        self.ends.extend(self.sprung.iter().filter_map(of_part));
+        self.ends.extend(self.at_springs.iter().filter_map(of_part));
         self.elastic = contacts(part).fold(self.elastic, |sum, contact| sum + contact.stored);
         for (body, start) in part.bodies.iter().zip(&part.identities) {
             if !start.fixed {
@@ -195,10 +195,10 @@ impl EnergySums {
             gravitational,
             elastic,
             dissipated,
-            sprung,
+            at_springs,
             ends,
         } = self;
-        let end = |body: u32| &ends[sprung.partition_point(|&other| other < body)];
+        let end = |body: u32| &ends[at_springs.partition_point(|&other| other < body)];
         let mut energy = Energy {
             kinetic,
             gravitational,

@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Indices of the bodies at the ends of springs, in order.
-    pub(crate) fn sprung(&self) -> Vec<u32> {
+    pub(crate) fn bodies_at_springs(&self) -> Vec<u32> {
         let ends = |action: &Action| match action.kind {
             SPRING => vec![action.body, action.other],
             ANCHOR => vec![action.body],
