@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::TextureFormat;
 
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::render::colour::ColourBy;
 use crate::render::shaders::Texts;
-use crate::step::gpu::Context;
+use crate::step::gpu::{CheckedShader, Context};
 
 /// Format of the texture with the thing that each sample shows.
 pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
@@ -99,14 +98,12 @@ pub(super) struct Programs {
     pub resolve_between: Program,
 }
 
-/// A shader with naga's description of it.
+/// A shader, for a device.
 struct Shader {
-    name: &'static str,
+    checked: CheckedShader,
     /// Values of its pipeline constants that depend on the scene.
     constants: Vec<(&'static str, f64)>,
-    module: naga::Module,
-    info: naga::valid::ModuleInfo,
-    compiled: wgpu::ShaderModule,
+    module: wgpu::ShaderModule,
 }
 
 /// Settings of how a program draws, and onto what.
@@ -307,62 +304,23 @@ impl Shader {
         name: &'static str,
         features: Features,
     ) -> Result<Shader> {
-        let source = texts.source(name);
-        let wrong = |message: String| Error::Shader { name, message };
-        let module = naga::front::wgsl::parse_str(&source)
-            .map_err(|error| wrong(error.emit_to_string(&source)))?;
-        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-            .validate(&module)
-            .map_err(|error| wrong(error.emit_to_string(&source)))?;
-        let compiled = context
+        let checked = CheckedShader::new(name, texts.source(name))?;
+        let module = context
             .device
             .create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(name),
-                source: wgpu::ShaderSource::Wgsl(source.into()),
+                source: checked.source(),
             });
-        let constants = [
+        let constants = checked.constants([
             ("DEFORMS", f64::from(features.deforms)),
             ("PLANES", f64::from(features.planes)),
             ("HAS_TRIANGLES", f64::from(features.has_triangles)),
-        ];
-        let is_own = |wanted: &str| {
-            let mut own = module.overrides.iter();
-            own.any(|(_, own)| own.name.as_deref() == Some(wanted))
-        };
-        let constants = constants.into_iter().filter(|(name, _)| is_own(name));
+        ]);
         Ok(Shader {
-            name,
-            constants: constants.collect(),
+            checked,
+            constants,
             module,
-            info,
-            compiled,
         })
-    }
-
-    /// The variables that at least one of the entry points uses.
-    fn variables(&self, entry_points: &[&str]) -> Result<Variables> {
-        let mut places = Vec::new();
-        for wanted in entry_points {
-            let mut names = self.module.entry_points.iter();
-            let place = names.position(|entry| entry.name == *wanted);
-            places.push(place.ok_or_else(|| Error::Shader {
-                name: self.name,
-                message: format!("there is no entry point `{wanted}`"),
-            })?);
-        }
-        let used = |handle: naga::Handle<naga::GlobalVariable>| {
-            let mut places = places.iter();
-            places.any(|&place| !self.info.get_entry_point(place)[handle].is_empty())
-        };
-        Ok(self
-            .module
-            .global_variables
-            .iter()
-            .filter(|(handle, _)| used(*handle))
-            .filter_map(|(_, variable)| {
-                Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
-            })
-            .collect())
     }
 
     fn computation(
@@ -373,13 +331,13 @@ impl Shader {
     ) -> Result<Computation> {
         let constants = [&self.constants, constants].concat();
         Ok(Computation {
-            variables: self.variables(&[entry_point])?,
+            variables: self.checked.bindings(&[entry_point])?,
             pipeline: context
                 .device
                 .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                     label: Some(entry_point),
                     layout: None,
-                    module: &self.compiled,
+                    module: &self.module,
                     entry_point: Some(entry_point),
                     compilation_options: compiled_with(&constants),
                     cache: None,
@@ -413,14 +371,14 @@ impl Shader {
             })
         });
         Ok(Program {
-            variables: self.variables(&[vertex, fragment])?,
+            variables: self.checked.bindings(&[vertex, fragment])?,
             pipeline: context
                 .device
                 .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
                     label: Some(fragment),
                     layout: None,
                     vertex: wgpu::VertexState {
-                        module: &self.compiled,
+                        module: &self.module,
                         entry_point: Some(vertex),
                         compilation_options: compiled_with(&constants),
                         buffers: &[],
@@ -440,7 +398,7 @@ impl Shader {
                         }),
                     multisample: Default::default(),
                     fragment: Some(wgpu::FragmentState {
-                        module: &self.compiled,
+                        module: &self.module,
                         entry_point: Some(fragment),
                         compilation_options: compiled_with(&constants),
                         targets: targets.as_slice(),

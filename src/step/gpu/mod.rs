@@ -7,6 +7,7 @@ mod arrival;
 #[cfg(feature = "cpu")]
 mod beside;
 mod buffers;
+mod checked;
 mod device;
 mod dispatch;
 mod engine;
@@ -22,6 +23,7 @@ mod sampler;
 #[doc(hidden)]
 pub mod shaders;
 
+pub use checked::CheckedShader;
 pub use device::{Adapter, Context};
 pub use dispatch::workgroups_for;
 pub use entry_point::EntryPoint;

@@ -1,10 +1,37 @@
 //! Entry points, compiled for a device, and kept with it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::entry_point::{EntryPoint, Variant};
+use super::checked::CheckedShader;
+use super::entry_point::{Text, Variant};
 use crate::model::error::Result;
+
+/// A file of shaders, for a device.
+struct File {
+    shader: CheckedShader,
+    module: wgpu::ShaderModule,
+}
+
+impl File {
+    fn new(device: &wgpu::Device, text: &Text) -> Result<File> {
+        let shader = text.checked()?;
+        let checks = wgpu::ShaderRuntimeChecks {
+            // A law of the user's may go on for ever.
+            force_loop_bounding: text.law.is_some(),
+            ..wgpu::ShaderRuntimeChecks::checked()
+        };
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: Some(text.name()),
+            source: shader.source(),
+        };
+        // SAFETY: each loop of our shaders counts up or down to a number that it does not change, so it ends; all
+        // other checks are made.
+        let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
+        Ok(File { shader, module })
+    }
+}
 
 /// A compiled entry point.
 #[derive(Clone)]
@@ -17,31 +44,15 @@ pub(super) struct Program {
 impl Program {
     /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
     /// are the only list of them.
-    fn new(device: &wgpu::Device, variant: &Variant) -> Result<Program> {
-        let entry = EntryPoint::new(variant)?;
-        let variables: Vec<(u32, String)> = entry
-            .variables()
-            .filter_map(|variable| Some((variable.binding?.binding, variable.name.clone()?)))
-            .collect();
-        let checks = wgpu::ShaderRuntimeChecks {
-            // A law of the user's may go on for ever.
-            force_loop_bounding: variant.law.is_some(),
-            ..wgpu::ShaderRuntimeChecks::checked()
-        };
-        let text = wgpu::ShaderModuleDescriptor {
-            label: Some(entry.name),
-            source: wgpu::ShaderSource::Wgsl(entry.source.into()),
-        };
-        // SAFETY: each loop of our shaders counts up or down to a number that it does not change, so it ends; all
-        // other checks are made.
-        let shader = unsafe { device.create_shader_module_trusted(text, checks) };
+    fn new(device: &wgpu::Device, file: &File, variant: &Variant) -> Result<Program> {
+        let variables = file.shader.bindings(&[variant.name])?;
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(entry.name),
+            label: Some(variant.name),
             layout: None,
-            module: &shader,
-            entry_point: Some(entry.name),
+            module: &file.module,
+            entry_point: Some(variant.name),
             compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &entry.constants,
+                constants: &variant.constants(&file.shader),
                 ..Default::default()
             },
             cache: None,
@@ -83,7 +94,14 @@ impl Program {
 
 /// Programs of a device. The next simulation on it starts at once.
 #[derive(Default)]
-pub(super) struct Programs(Mutex<HashMap<Variant, Program>>);
+pub(super) struct Programs(Mutex<Made>);
+
+/// Programs, and the files that they are from.
+#[derive(Default)]
+struct Made {
+    files: HashMap<Text, File>,
+    programs: HashMap<Variant, Program>,
+}
 
 impl Programs {
     /// The program of a variant, compiled if it is new. Of custom laws, those of one are kept: an edited law is another.
@@ -91,23 +109,30 @@ impl Programs {
     /// # Errors
     /// If it does not compile.
     pub fn of(&self, device: &wgpu::Device, variant: Variant) -> Result<Program> {
-        let mut made = self.made();
-        if let Some(program) = made.get(&variant) {
+        let Made { files, programs } = &mut *self.made();
+        if let Some(program) = programs.get(&variant) {
             return Ok(program.clone());
         }
-        let program = Program::new(device, &variant)?;
-        if variant.law.is_some() {
-            made.retain(|other, _| other.law.is_none() || other.law == variant.law);
+        let text = &variant.text;
+        if text.law.is_some() {
+            let is_kept = |other: &Text| other.law.is_none() || other.law == text.law;
+            files.retain(|other, _| is_kept(other));
+            programs.retain(|other, _| is_kept(&other.text));
         }
-        made.insert(variant, program.clone());
+        let file = match files.entry(text.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(File::new(device, text)?),
+        };
+        let program = Program::new(device, file, &variant)?;
+        programs.insert(variant, program.clone());
         Ok(program)
     }
 
     pub fn count(&self) -> usize {
-        self.made().len()
+        self.made().programs.len()
     }
 
-    fn made(&self) -> MutexGuard<'_, HashMap<Variant, Program>> {
+    fn made(&self) -> MutexGuard<'_, Made> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

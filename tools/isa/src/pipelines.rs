@@ -121,12 +121,14 @@ pub fn all(checks: Checks) -> Result<Vec<Pipeline>, String> {
             }
             if made.iter().all(|other: &Pipeline| other.name != name) {
                 let own = Source {
-                    module: &entry.module,
-                    info: &entry.info,
+                    module: &entry.shader.module,
+                    info: &entry.shader.info,
                     entry_point: entry.name,
                     constants: &entry.constants,
                 };
-                made.push(pipeline(&own, entry.variables(), name, checks)?);
+                let used = entry.shader.variables(&[entry.name]);
+                let used = used.map_err(|error| error.to_string())?;
+                made.push(pipeline(&own, used.into_iter(), name, checks)?);
             }
         }
     }
