@@ -59,7 +59,7 @@ impl Broken {
     pub fn write(&mut self, snapshot: &Snapshot) -> Result<()> {
         let state = snapshot.state;
         let mut rows = Vec::new();
-        for bond in state.bonded() {
+        for bond in state.changed_bonds() {
             let (step, time, place, by, energy) = match (bond.broken, bond.healed) {
                 (Some(own), _) => {
                     let by = if own.by_shear { "shear" } else { "tension" };

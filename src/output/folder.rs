@@ -30,7 +30,7 @@ use crate::simulation::checkpoint::Checkpoint;
 use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::Snapshot;
 use crate::simulation::{Options, Simulation};
-use crate::state::State;
+use crate::state::{Bonded, State};
 
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
 const WAITING: usize = 1;
@@ -208,6 +208,8 @@ struct Writer {
 /// A state to be written.
 struct Job {
     state: State,
+    /// All bonds, if files of them are to be written and the state does not have their bodies.
+    bonds: Vec<Bonded>,
     steps: u64,
     /// The row of statistics that is due, if one is.
     row: Option<DueRow>,
@@ -238,7 +240,7 @@ enum DueFiles {
     /// To be written.
     Now,
     /// Files that [many write](TOGETHER) have been written, and get their names when all before them is written. The others are to be
-    /// written, and need no bodies.
+    /// written, and need no bodies, or are of [`Job::bonds`].
     Written,
 }
 
@@ -566,7 +568,7 @@ impl RunFolder {
             true => Some(self.checkpoint(simulation)?),
             false => None,
         };
-        let sums = row.is_some() && simulation.is_in_parts();
+        let sums = row.is_some() && simulation.is_spread();
         let row = match row {
             Some(rate) if sums => {
                 let totals = simulation.totals()?;
@@ -586,18 +588,28 @@ impl RunFolder {
                 Some(DueFiles::Written)
             }
         };
+        let has_bonds = !simulation.model().bonds.is_empty();
         let reads = matches!(row, Some(DueRow::Now(_)))
             || files == Some(DueFiles::Now)
             || matches!(measures, Some(DueMeasures::Now))
             || matches!(checkpoint, Some(Due::Now))
-            || !simulation.model().bonds.is_empty();
+            || has_bonds && !simulation.is_spread();
         let state = match reads {
             true => simulation.fetch_carried()?.state.clone(),
+            false if has_bonds => simulation.outline_with_bonds()?,
             false if files.is_some() || measures.is_some() => simulation.outline()?,
             false => State::default(),
         };
+        let mut kinds = self.plan.vtk.iter().chain(&self.plan.states);
+        let bonds = match files {
+            Some(DueFiles::Written) if kinds.any(|kind| *kind == Kind::Bonds) => {
+                simulation.bonds()?.collect()
+            }
+            _ => Vec::new(),
+        };
         let job = Job {
             state,
+            bonds,
             steps,
             row,
             files,
@@ -925,7 +937,7 @@ impl Files {
             broken.write(&snapshot)?;
         }
         if let Some(due) = job.files {
-            self.write_files(&snapshot, due)?;
+            self.write_files(&snapshot, due, &job.bonds)?;
         }
         if let Some(due) = &job.measures {
             self.write_measures(&snapshot, due)?;
@@ -1002,7 +1014,7 @@ impl Files {
         })
     }
 
-    fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles) -> Result<()> {
+    fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles, bonds: &[Bonded]) -> Result<()> {
         let (step, time) = (snapshot.steps, snapshot.time());
         // Nothing but the run says where they are.
         let model = snapshot.model;
@@ -1038,6 +1050,7 @@ impl Files {
                 let table = match kind {
                     Kind::Bodies => Table::bodies(snapshot),
                     Kind::Spheres => Table::spheres(snapshot),
+                    Kind::Bonds if due == DueFiles::Written => Table::of_bonds(bonds),
                     Kind::Bonds => Table::bonds(snapshot),
                     _ => Table::contacts(snapshot),
                 };

@@ -9,7 +9,7 @@ use crate::model::quantity::QUANTITIES;
 use crate::model::wall::Pose;
 use crate::simulation::network::{Partner, contacts};
 use crate::simulation::snapshot::{Snapshot, bodies, spheres};
-use crate::state::State;
+use crate::state::{Bonded, State};
 use crate::step::Before;
 
 /// Quantities of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
@@ -314,7 +314,11 @@ impl Table {
     /// strength. `broken` is 0, 1 if tension broke it and 2 if shear did; then `energy` is what it held. `breaks` counts how often
     /// it has broken, and `changed` is when it last broke or healed, or -1.
     pub fn bonds(snapshot: &Snapshot) -> Table {
-        let bonds: Vec<_> = snapshot.state.bonded().collect();
+        Table::of_bonds(&snapshot.state.bonded().collect::<Vec<_>>())
+    }
+
+    /// [`Table::bonds`] of these.
+    pub(super) fn of_bonds(bonds: &[Bonded]) -> Table {
         let of = || bonds.iter();
         Table {
             rows: bonds.len(),

@@ -22,8 +22,8 @@ use crate::simulation::network::contacts;
 use crate::state::{Field, State, quantities};
 use crate::step::{Before, Share, WriteSeek};
 
-/// Kinds of tables that are written together: those that grow with the scene, and whose rows follow from a part of it. A bond may lead
-/// from any body to any other.
+/// Kinds of tables that are written together: those whose rows follow from a part of the scene that a rank can read. Bonds are in a list
+/// on rank 0.
 pub(super) const TOGETHER: [Kind; 3] = [Kind::Bodies, Kind::Spheres, Kind::Contacts];
 
 /// A file that is to be written.

@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use crate::model::error::Result;
 use crate::model::flow::Touching;
 use crate::state::State;
-use crate::step::Patience;
+use crate::step::{Before, Patience};
 
 /// Steps from one look at the forces on bodies that may burst to the next. A contact of a collision lasts some fifty.
 const LOOK: u64 = 5;
@@ -38,13 +38,27 @@ impl Simulation {
             }
         }
         if self.model.flow.collisions {
-            self.fetch_contacts_by(patience).await?;
-            let touching = contacts(&self.state).filter(|contact| contact.overlap > 0.0);
-            let touching = touching.map(|contact| touching_of(&self.state, &contact));
-            let touching = touching.collect();
+            let touching = self.touching(patience).await?;
             self.state.traffic.collisions.follow(touching);
         }
         Ok(())
+    }
+
+    async fn touching(&mut self, patience: Patience) -> Result<Vec<Touching>> {
+        let mut touching = Vec::new();
+        let fields = Snapshot::fields_of_totals();
+        let read = self.for_each_part_with_ends(patience, &fields, |part, before| {
+            let contacts = contacts(part.state).filter(|contact| contact.overlap > 0.0);
+            touching.extend(contacts.map(|contact| touching_of(part.state, before, &contact)));
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        let identities = &self.state.identities;
+        let surfaces = touching.iter_mut().flat_map(|own| &mut own.surfaces);
+        for (owner, _) in surfaces.filter(|(owner, _)| *owner != Touching::WALL) {
+            *owner = identities.id(*owner as usize);
+        }
+        Ok(touching)
     }
 
     /// The largest contact force on each body in the last step, N; none if no body bursts by its force.
@@ -74,10 +88,14 @@ impl Simulation {
     }
 }
 
-fn touching_of(state: &State, contact: &NetworkContact) -> Touching {
+/// A contact of a part, whose bodies have their indices in the whole in place of their ids.
+fn touching_of(part: &State, before: &Before, contact: &NetworkContact) -> Touching {
     let of_sphere = |sphere: u32, body: u32| {
-        let first = state.bodies[body as usize].first_sphere;
-        (state.identities.id(body as usize), sphere - first)
+        let body = before.body(body);
+        let sphere = before.sphere(sphere, part.params.sphere_count);
+        let first = before.end(part, body).first_sphere;
+        let first = first.wrapping_add(before.spheres);
+        (u64::from(body), sphere - first)
     };
     Touching {
         surfaces: [

@@ -1,15 +1,16 @@
 //! Looks at a periodic box that deforms: its stress, and the rates until the next look.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
 use super::Simulation;
-use super::network::Partner;
-use crate::model::Model;
+use super::network::{Partner, contacts};
+use super::snapshot::Snapshot;
 use crate::model::deform::{Deformation, LOOK};
 use crate::model::error::{Error, Result};
-use crate::state::{Field, State, least_period};
+use crate::state::{Field, least_period};
 use crate::step::Patience;
 
 impl Simulation {
@@ -33,15 +34,16 @@ impl Simulation {
         if waits && !begins {
             return Ok(());
         }
-        self.fetch_contacts_by(patience).await?;
+        let flux = self.flux(patience).await?;
         let before = now.power();
         let time = (self.steps - now.step) as f64 * self.model.time_step;
         now.advance(self.steps - now.step, self.model.time_step);
-        now.set_stress(flux(&self.model, &self.state));
+        now.set_stress(flux);
         now.work += 0.5 * (before + now.power()) * time;
         now.drive(&self.model.deform);
         let turns = now.turns();
         if turns != 0.0 {
+            self.fetch_by(patience, &[Field::Bodies]).await?;
             self.state.untilt(&now, turns as i32);
             now.tilt -= turns * now.sides[now.flow] / now.sides[now.gradient];
         }
@@ -54,6 +56,42 @@ impl Simulation {
             self.engine.write_stale(&self.state);
         }
         Ok(())
+    }
+
+    /// Sum of the momentum flux, m v v, and of forces times branch vectors, −F d, J. Divided by the volume it is the
+    /// stress, positive in compression.
+    async fn flux(&mut self, patience: Patience) -> Result<DMat3> {
+        let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
+        let mut sum = DMat3::ZERO;
+        let read = self.for_each_part_by(patience, &[Field::Bodies], |part, _| {
+            let Snapshot { model, state, .. } = *part;
+            for (body, identity) in state.bodies.iter().zip(&state.identities) {
+                let velocity = body.velocity.as_dvec3();
+                sum += model.shapes[identity.shape].mass * outer(velocity, velocity);
+            }
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        let fields = Snapshot::fields_of_totals();
+        let read = self.for_each_part_with_ends(patience, &fields, |part, before| {
+            let state = part.state;
+            let place = |body: u32| state.position(before.end(state, before.body(body)));
+            for contact in contacts(state) {
+                if let Partner::Sphere { body, .. } = contact.partner {
+                    let way = state.nearest(place(body) - place(contact.body));
+                    sum -= outer(contact.force, way);
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        for bond in self.all_bonds(patience).await? {
+            let [from, to] = bond.ends;
+            if bond.broken.is_none() {
+                sum -= outer(bond.force, to - from);
+            }
+        }
+        Ok(sum)
     }
 
     /// Gives the model's domain the present sides of the box.
@@ -92,29 +130,4 @@ impl Simulation {
         // The box had these sides before, so they are not too short.
         let _ = self.set_sides(&now);
     }
-}
-
-/// Sum of the momentum flux, m v v, and of forces times branch vectors, −F d, J. Divided by the volume it is the
-/// stress, positive in compression.
-fn flux(model: &Model, state: &State) -> DMat3 {
-    let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
-    let mut sum = DMat3::ZERO;
-    for (body, identity) in state.bodies.iter().zip(&state.identities) {
-        let velocity = body.velocity.as_dvec3();
-        sum += model.shapes[identity.shape].mass * outer(velocity, velocity);
-    }
-    let way = |from: u32, to: u32| {
-        let [from, to] = [from, to].map(|body| state.position(&state.bodies[body as usize]));
-        state.nearest(to - from)
-    };
-    for contact in super::network::contacts(state) {
-        if let Partner::Sphere { body, .. } = contact.partner {
-            sum -= outer(contact.force, way(contact.body, body));
-        }
-    }
-    for bond in state.bonded().filter(|bond| bond.broken.is_none()) {
-        let [from, to] = bond.ends;
-        sum -= outer(bond.force, to - from);
-    }
-    sum
 }

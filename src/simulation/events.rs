@@ -1,9 +1,11 @@
 //! Events: contacts that begin and end, and bodies that leave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use super::Simulation;
 use super::network::Partner;
+use super::snapshot::Snapshot;
 use crate::model::error::{Error, Result};
 use crate::model::handle::{BodyHandle, GroupHandle, WallHandle};
 use crate::state::{Field, State};
@@ -135,30 +137,37 @@ impl Simulation {
         if !self.ears.hear_contacts() {
             return Ok(());
         }
-        self.fetch_contacts_by(patience).await?;
+        let mut touching = Vec::new();
+        let fields = Snapshot::fields_of_totals();
+        let read = self.for_each_part_by(patience, &fields, |part, before| {
+            let contacts = part.contacts().filter(|contact| contact.overlap > 0.0);
+            touching.extend(contacts.map(|contact| {
+                let other = match contact.partner {
+                    Partner::Sphere { body, .. } => Ok(before.body(body)),
+                    Partner::Wall(wall) => Err(WallHandle::from_index(wall as usize)),
+                };
+                (before.body(contact.body), other)
+            }));
+            ControlFlow::Continue(())
+        });
+        read.await?;
         let identities = &self.state.identities;
         let body = |index: u32| BodyHandle::from_id(identities.id(index as usize));
         let group = |index: u32| GroupHandle::from_index(identities[index as usize].group);
         let ears = &self.ears;
-        let heard = self.fetched().contacts().filter_map(|contact| {
-            if contact.overlap <= 0.0 {
-                return None;
+        let heard = touching.into_iter().filter_map(|(own, other)| match other {
+            Err(wall) => {
+                let began = Event::WallContactBegan(wall, body(own));
+                ears.walls.contains(&wall).then_some(began)
             }
-            match contact.partner {
-                Partner::Wall(wall) => {
-                    let wall = WallHandle::from_index(wall as usize);
-                    let own = Event::WallContactBegan(wall, body(contact.body));
-                    ears.walls.contains(&wall).then_some(own)
-                }
-                Partner::Sphere { body: other, .. } => {
-                    let pair = [contact.body, other];
-                    let groups = pair.map(group);
-                    let watched = [groups[0].min(groups[1]), groups[0].max(groups[1])];
-                    let bodies = pair.map(body);
-                    let bodies = [bodies[0].min(bodies[1]), bodies[0].max(bodies[1])];
-                    let own = Event::ContactBegan(bodies);
-                    ears.groups.contains(&watched).then_some(own)
-                }
+            Ok(other) => {
+                let pair = [own, other];
+                let groups = pair.map(group);
+                let watched = [groups[0].min(groups[1]), groups[0].max(groups[1])];
+                let bodies = pair.map(body);
+                let bodies = [bodies[0].min(bodies[1]), bodies[0].max(bodies[1])];
+                let began = Event::ContactBegan(bodies);
+                ears.groups.contains(&watched).then_some(began)
             }
         });
         let touching: BTreeSet<Touch> = heard.collect();

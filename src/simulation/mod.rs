@@ -879,7 +879,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn summary(&mut self) -> Result<Summary> {
-        if self.is_in_parts() {
+        if self.is_spread() {
             return Ok(self.totals()?.summary);
         }
         pollster::block_on(self.summary_by(Patience::Block))
@@ -897,7 +897,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn energy(&mut self) -> Result<Energy> {
-        if self.is_in_parts() {
+        if self.is_spread() {
             return Ok(self.totals()?.energy);
         }
         self.fetch_contacts()?;
@@ -927,8 +927,8 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn bonds(&mut self) -> Result<impl Iterator<Item = Bonded> + '_> {
-        self.fetch(&[Field::Bodies, Field::Bonds])?;
-        Ok(self.state.bonded())
+        let all = pollster::block_on(self.all_bonds(Patience::Block))?;
+        Ok(all.into_iter())
     }
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
@@ -936,7 +936,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn coordination(&mut self) -> Result<f64> {
-        if self.is_in_parts() {
+        if self.is_spread() {
             return Ok(self.totals()?.coordination);
         }
         self.fetch(&[Field::SphereLoads])?;
@@ -971,6 +971,15 @@ impl Simulation {
     pub(crate) fn outline(&mut self) -> Result<State> {
         self.fetch(&[Field::Walls, Field::DynamicWalls, Field::WallLoads])?;
         Ok(self.state.outline())
+    }
+
+    /// [`Simulation::outline`], with all bonds and the ids of bodies.
+    pub(crate) fn outline_with_bonds(&mut self) -> Result<State> {
+        self.fetch(&[Field::Bonds])?;
+        let mut outline = self.outline()?;
+        outline.set_bonds(self.state.bonds.clone());
+        outline.identities = self.state.identities.clone();
+        Ok(outline)
     }
 
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {

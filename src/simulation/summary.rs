@@ -145,6 +145,7 @@ impl Energy {
 pub(super) struct EnergySums {
     gravitational: f64,
     elastic: f64,
+    bonded: f64,
     dissipated: Dissipated,
     /// Indices of the bodies at the ends of springs, in order.
     at_springs: Vec<u32>,
@@ -160,6 +161,7 @@ impl EnergySums {
             ends: Vec::new(),
             gravitational: 0.0,
             elastic: 0.0,
+            bonded: 0.0,
             dissipated: whole.gone,
         }
     }
@@ -169,6 +171,8 @@ impl EnergySums {
         let of_part = |body: &u32| part.bodies.get(body.checked_sub(before.bodies)? as usize);
         self.ends.extend(self.at_springs.iter().filter_map(of_part));
         self.elastic = contacts(part).fold(self.elastic, |sum, contact| sum + contact.stored);
+        let bonds = part.bonded_between(|body| before.end(part, body));
+        self.bonded = bonds.fold(self.bonded, |sum, bond| sum + bond.energy);
         for (body, start) in part.bodies.iter().zip(&part.identities) {
             if !start.fixed {
                 let mass = model.shapes[start.shape].mass;
@@ -189,11 +193,12 @@ impl EnergySums {
         }
     }
 
-    /// The energy of the whole state, whose elements may be elsewhere if it has no bonds; `kinetic` is that of its bodies, J.
+    /// The energy of the whole state, whose elements may be elsewhere; `kinetic` is that of its bodies, J.
     pub(super) fn finish(self, model: &Model, whole: &State, kinetic: f64) -> Energy {
         let EnergySums {
             gravitational,
             elastic,
+            bonded,
             dissipated,
             at_springs,
             ends,
@@ -220,7 +225,7 @@ impl EnergySums {
         }
         let springs = whole.springs_between(end);
         energy.elastic += springs.map(|spring| spring.energy).sum::<f64>();
-        energy.elastic += whole.bonded().map(|bond| bond.energy).sum::<f64>();
+        energy.elastic += bonded;
         (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
         energy.drag = dissipated.drag;
         energy.bonds = dissipated.bonds;

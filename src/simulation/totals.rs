@@ -10,7 +10,7 @@ use super::summary::{Energy, EnergySums, Summary, Sums};
 use crate::model::Model;
 use crate::model::error::Result;
 use crate::state::layout::Load;
-use crate::state::{Field, State};
+use crate::state::{Bonded, Field, State};
 use crate::step::{Before, Patience};
 
 /// Bodies of a part at most, and how many parts there are at least: so runs with few bodies go the way of those with many.
@@ -124,9 +124,29 @@ impl Simulation {
         &mut self,
         patience: Patience,
         fields: &[Field],
+        act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
+    ) -> Result<Snapshot<'_>> {
+        self.parts(patience, fields, false, act).await
+    }
+
+    /// [`Simulation::for_each_part_by`], with the bodies of other parts to which contacts lead in [`Before::ends`].
+    pub(super) async fn for_each_part_with_ends(
+        &mut self,
+        patience: Patience,
+        fields: &[Field],
+        act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
+    ) -> Result<Snapshot<'_>> {
+        self.parts(patience, fields, true, act).await
+    }
+
+    async fn parts(
+        &mut self,
+        patience: Patience,
+        fields: &[Field],
+        with_ends: bool,
         mut act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
     ) -> Result<Snapshot<'_>> {
-        if !self.is_in_parts() {
+        if !self.is_spread() {
             self.fetch_by(patience, fields).await?;
             let whole = self.fetched();
             let _ = act(&whole, &Before::default());
@@ -141,7 +161,12 @@ impl Simulation {
         let size = count.div_ceil(PARTS).clamp(1, MOST);
         for first in (0..count).step_by(size as usize) {
             let bodies = first..count.min(first + size);
-            let before = self.read_part(bodies, &spread, &mut part)?;
+            let mut before = self.read_part(bodies.clone(), &spread, &mut part)?;
+            if fields.contains(&Field::Bonds) {
+                let bonds = self.state.bonds_from(bodies.clone());
+                part.set_bonds(bonds.copied().collect());
+            }
+            self.read_ends(bodies, with_ends, &part, &mut before);
             let snapshot = Snapshot {
                 model: &self.model,
                 state: &part,
@@ -167,9 +192,50 @@ impl Simulation {
         Ok(before)
     }
 
-    /// Whether the state comes in parts: many processes have it, and it has no bonds.
-    pub(crate) fn is_in_parts(&self) -> bool {
-        self.is_spread() && self.state.bonds.is_empty()
+    /// Reads the bodies to which bonds of a part lead, and its contacts, too, if `of_contacts` says so.
+    fn read_ends(
+        &mut self,
+        bodies: Range<u32>,
+        of_contacts: bool,
+        part: &State,
+        before: &mut Before,
+    ) {
+        let mut ends: Vec<u32> = part.bonds.iter().map(|bond| bond.second).collect();
+        if of_contacts {
+            let others = &part.spheres[part.params.sphere_count as usize..];
+            ends.extend(others.iter().map(|sphere| before.body(sphere.body)));
+        }
+        ends.retain(|body| !bodies.contains(body));
+        ends.sort_unstable();
+        ends.dedup();
+        if ends.is_empty() {
+            return;
+        }
+        before.ends = self.engine.read_bodies(&ends);
+        for (_, body) in &mut before.ends {
+            body.first_sphere = body.first_sphere.wrapping_sub(before.spheres);
+        }
+    }
+
+    /// All bonds of the present state, broken ones included.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(super) async fn all_bonds(&mut self, patience: Patience) -> Result<Vec<Bonded>> {
+        let mut all = Vec::new();
+        if self.state.bonds.is_empty() {
+            return Ok(all);
+        }
+        let read = self.for_each_part_by(
+            patience,
+            &[Field::Bodies, Field::Bonds],
+            |Snapshot { state, .. }, before| {
+                all.extend(state.bonded_between(|body| before.end(state, body)));
+                ControlFlow::Continue(())
+            },
+        );
+        read.await?;
+        Ok(all)
     }
 
     /// Totals of the present state.

@@ -96,7 +96,7 @@ impl Watch {
     /// # Errors
     /// If the device is lost.
     pub fn look_at(&mut self, simulation: &mut Simulation) -> Result<Vec<String>> {
-        if !simulation.is_in_parts() {
+        if !simulation.is_spread() {
             return Ok(self.look(&simulation.snapshot()?));
         }
         let weighs = self.weighs(&simulation.fetched());

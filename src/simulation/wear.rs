@@ -1,6 +1,6 @@
 //! Wear of meshes, summed on the host from contacts sampled at regular steps.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
 use glam::DVec3;
 
@@ -11,8 +11,8 @@ use crate::model::error::Result;
 use crate::model::wall::Shape;
 use crate::model::wall::facet::{BOTH_SIDES, Facet, closest};
 use crate::model::wall::tree::{Node, for_each_near, tree};
-use crate::simulation::snapshot::moments;
-use crate::state::{State, angular_velocity};
+use crate::simulation::snapshot::{Snapshot, moments};
+use crate::state::angular_velocity;
 use crate::step::Patience;
 
 /// Steps between two samples of the contacts with meshes that wear. Each sample stands for the steps since the last
@@ -68,7 +68,8 @@ impl Worn {
 }
 
 /// Adds to `volumes` (m³) the wear of the meshes in `time` (s) under the contacts of the last step.
-fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [Vec<f64>]) {
+fn wear(worn: &[Worn], part: &Snapshot, time: f64, volumes: &mut [Vec<f64>]) {
+    let Snapshot { model, state, .. } = *part;
     let moving: Vec<_> = worn.iter().map(|own| state.wall(own.wall)).collect();
     for contact in contacts(state) {
         let Partner::Wall(wall) = contact.partner else {
@@ -123,11 +124,16 @@ impl Simulation {
         if self.worn.is_empty() {
             self.worn = Worn::all(&self.model);
         }
-        self.fetch_contacts_by(patience).await?;
-        let model = Arc::clone(&self.model);
-        let mut volumes = std::mem::take(&mut self.state.traffic.worn);
-        let time = LOOK as f64 * model.time_step;
-        wear(&self.worn, &model, &self.state, time, &mut volumes);
+        let worn = std::mem::take(&mut self.worn);
+        let mut volumes = self.state.traffic.worn.clone();
+        let time = LOOK as f64 * self.model.time_step;
+        let fields = Snapshot::fields_of_totals();
+        let read = self.for_each_part_by(patience, &fields, |part, _| {
+            wear(&worn, part, time, &mut volumes);
+            ControlFlow::Continue(())
+        });
+        read.await?;
+        self.worn = worn;
         self.state.traffic.worn = volumes;
         self.state.traffic.worn_at = Some(self.steps);
         Ok(())

@@ -1,8 +1,10 @@
 //! Bonds, as the engines have them.
 
+use std::ops::Range;
+
 use glam::{DQuat, DVec3, DVec4, Vec3, Vec4};
 
-use super::layout::{BROKEN_BY_SHEAR, Bond};
+use super::layout::{BROKEN_BY_SHEAR, Body, Bond};
 use super::{State, body_orientation};
 use crate::model::Model;
 
@@ -106,6 +108,20 @@ pub struct Break {
     pub by_shear: bool,
 }
 
+/// The last change of a bond, which needs no look at its bodies.
+pub(crate) struct Changed {
+    /// Index into [`Model::bonds`].
+    pub bond: usize,
+    /// Indices of the bodies.
+    pub bodies: [usize; 2],
+    /// Break of the bond, if it is broken.
+    pub broken: Option<Break>,
+    /// Its last healing, if it is not.
+    pub healed: Option<Healed>,
+    /// Number of times that it has broken so far.
+    pub breaks: u32,
+}
+
 /// Healing of a bond that was broken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -127,8 +143,32 @@ impl State {
 
     /// The bonds that there are, broken ones among them.
     pub fn bonded(&self) -> impl Iterator<Item = Bonded> + '_ {
+        self.bonded_between(|body| &self.bodies[body as usize])
+    }
+
+    /// The bonds that there are, of which `body` has the bodies.
+    pub(crate) fn bonded_between<'a>(
+        &'a self,
+        body: impl Fn(u32) -> &'a Body + 'a,
+    ) -> impl Iterator<Item = Bonded> + 'a {
         let once = self.bonds.iter().filter(|bond| bond.side == 0);
-        once.map(|bond| self.bonded_by(bond))
+        once.map(move |bond| self.bonded_by(bond, [bond.first, bond.second].map(&body)))
+    }
+
+    /// The bonds whose first bodies are among these.
+    pub(crate) fn bonds_from(&self, bodies: Range<u32>) -> impl Iterator<Item = &Bond> {
+        let before = |body: u32| self.bonds.partition_point(|bond| bond.own() < body);
+        let ends = &self.bonds[before(bodies.start)..before(bodies.end)];
+        ends.iter().filter(|bond| bond.side == 0)
+    }
+
+    /// The bonds that have broken at least once.
+    pub(crate) fn changed_bonds(&self) -> impl Iterator<Item = Changed> + '_ {
+        let changed = |bond: &&Bond| bond.side == 0 && bond.breaks > 0;
+        self.bonds
+            .iter()
+            .filter(changed)
+            .map(|bond| self.change(bond))
     }
 
     /// Counts the bonds, and the broken ones among them.
@@ -137,9 +177,30 @@ impl State {
         [self.bonds.len() / 2, broken / 2]
     }
 
-    fn bonded_by(&self, bond: &Bond) -> Bonded {
-        let bodies = [bond.first, bond.second].map(|body| body as usize);
-        let [first, second] = bodies.map(|body| &self.bodies[body]);
+    fn change(&self, bond: &Bond) -> Changed {
+        let place = bond.cell.as_dvec3() * self.params.cell_size.as_dvec3();
+        let last = Healed {
+            step: u64::from(bond.step) + 1,
+            time: bond.time.into(),
+            place: self.origin + self.tilted(place + bond.offset.as_dvec3()),
+        };
+        let is_broken = bond.broken != 0;
+        Changed {
+            bond: bond.source as usize,
+            bodies: [bond.first, bond.second].map(|body| body as usize),
+            broken: is_broken.then(|| Break {
+                step: last.step,
+                time: last.time,
+                place: last.place,
+                energy: bond.energy.into(),
+                by_shear: bond.broken == BROKEN_BY_SHEAR,
+            }),
+            healed: (bond.breaks > 0 && !is_broken).then_some(last),
+            breaks: bond.breaks,
+        }
+    }
+
+    fn bonded_by(&self, bond: &Bond, [first, second]: [&Body; 2]) -> Bonded {
         let turns = [first, second].map(body_orientation);
         let arms = [bond.first_arm, bond.second_arm].map(Vec3::as_dvec3);
         let from = self.position(first);
@@ -183,19 +244,16 @@ impl State {
         let along = (bond.stiffness.as_dvec3() * stretched).dot(stretched);
         let about = (bond.turning_stiffness.as_dvec3() * bent).dot(bent);
         let strengths = [bond.tensile_strength, bond.shear_strength].map(f64::from);
-        let is_broken = bond.broken != 0;
-        let intact = f64::from(u8::from(!is_broken));
-        let changed = Healed {
-            step: u64::from(bond.step) + 1,
-            time: bond.time.into(),
-            place: self.origin
-                + self.tilted(
-                    bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
-                        + bond.offset.as_dvec3(),
-                ),
-        };
+        let Changed {
+            bond,
+            bodies,
+            broken,
+            healed,
+            breaks,
+        } = self.change(bond);
+        let intact = f64::from(u8::from(broken.is_none()));
         Bonded {
-            bond: bond.source as usize,
+            bond,
             bodies,
             ends: [from, to],
             middle,
@@ -206,15 +264,9 @@ impl State {
             load: intact * (tension / strengths[0]).max(shear / strengths[1]),
             // As the pass `bonds` has it.
             energy: intact * (0.5 * along + about / (1.0 + turn.w)),
-            broken: is_broken.then(|| Break {
-                step: changed.step,
-                time: changed.time,
-                place: changed.place,
-                energy: bond.energy.into(),
-                by_shear: bond.broken == BROKEN_BY_SHEAR,
-            }),
-            healed: (bond.breaks > 0 && !is_broken).then_some(changed),
-            breaks: bond.breaks,
+            broken,
+            healed,
+            breaks,
         }
     }
 }

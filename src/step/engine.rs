@@ -14,6 +14,7 @@ use super::gpu::GpuEngine;
 use super::{Canceller, Pass};
 use crate::model::error::Result;
 use crate::model::{Model, ModelBody};
+use crate::state::layout::Body;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 
@@ -68,6 +69,9 @@ pub struct Before {
     pub spheres: u32,
     /// Places in the whole of the spheres that follow its own.
     pub others: Vec<u32>,
+    /// Bodies of other parts to which contacts or bonds lead, if somebody has asked for them, with their indices in the whole, in order.
+    /// Their spheres are counted from the first of the part.
+    pub ends: Vec<(u32, Body)>,
 }
 
 impl Before {
@@ -75,6 +79,18 @@ impl Before {
     pub(crate) fn body(&self, own: u32) -> u32 {
         // One before these is counted from the first of them, too.
         own.wrapping_add(self.bodies)
+    }
+
+    /// A body of the part, or one to which something leads, given its index in the whole.
+    pub(crate) fn end<'a>(&'a self, part: &'a State, body: u32) -> &'a Body {
+        let own = body.checked_sub(self.bodies);
+        match own.and_then(|own| part.bodies.get(own as usize)) {
+            Some(own) => own,
+            None => {
+                let place = self.ends.binary_search_by_key(&body, |(index, _)| *index);
+                &self.ends[place.expect("it was asked for")].1
+            }
+        }
     }
 
     /// Index in the whole of a sphere of the part, which has `count`, or of one that follows them.
@@ -344,6 +360,11 @@ pub trait Engine: MaybeSend {
         _part: &mut State,
     ) -> Result<Before> {
         Ok(Before::default())
+    }
+
+    /// Reads some bodies, if many processes have them. Returns them with their indices, in order.
+    fn read_bodies(&mut self, _bodies: &[u32]) -> Vec<(u32, Body)> {
+        Vec::new()
     }
 
     /// Reads into the host's copy what is not spread, and gives the neighbour lists there the lengths that they have by now.

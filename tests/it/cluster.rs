@@ -27,7 +27,7 @@ use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::{Field, State};
 use rockfall::step::WriteSeek;
-use rockfall::{Backend, Error, NewBody, Observer, Options, Simulation, Watch};
+use rockfall::{Backend, Error, GroupHandle, NewBody, Observer, Options, Simulation, Watch};
 
 /// Bytes that ranks have sent: together, and in the largest message.
 #[derive(Default)]
@@ -1167,11 +1167,14 @@ fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// These, and what has been measured.
+/// These, and what has been measured or has broken.
 fn all_files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = files_of(folder);
-    let name = "measures.csv";
-    files.insert(name.to_owned(), fs::read(folder.join(name)).unwrap());
+    for name in ["measures.csv", "broken_bonds.csv"] {
+        if let Ok(table) = fs::read(folder.join(name)) {
+            files.insert(name.to_owned(), table);
+        }
+    }
     files
 }
 
@@ -1232,15 +1235,20 @@ fn ranks_write_the_files_that_one_process_writes() {
     );
     are_kept(&periodic, 100);
 
-    let bonded = kept_scene(
-        50,
-        json!({
-            "bonds": [ { "between": ["m", "m"], "gap": 0.01, "young_modulus": 1e5, "tensile_strength": 1e3,
-                         "shear_strength": 1e3 } ],
-        }),
-    );
-    let files = are_kept(&bonded, 100);
+    let files = are_kept(&kept_scene(50, bonds()), 100);
     assert!(files["bonds_000000000100.vtp"].len() > 5_000);
+    let broken = String::from_utf8_lossy(&files["broken_bonds.csv"]);
+    assert!(broken.lines().count() > 10, "{broken}");
+}
+
+/// Bonds between the bodies of a scene, of which some break.
+fn bonds() -> Value {
+    json!({
+        "bonds": [ { "between": ["m", "m"], "gap": 0.01, "young_modulus": 1e5, "tensile_strength": 1e3, "shear_strength": 1e3 } ],
+        "fills": [ { "count": 150, "shapes": { "ball": 2, "rod": 1 }, "placement": "random", "seed": 4,
+                     "region": { "min": [-0.2, 0, -0.2], "max": [0.2, 0.3, 0.2] },
+                     "velocity": { "min": [-1, -1, -1], "max": [1, 1, 1] } } ],
+    })
 }
 
 /// There are ranks without a share, and files without a row.
@@ -1273,17 +1281,67 @@ impl Observer for HasNone {
 
 #[test]
 fn rank_0_does_not_read_all_bodies_to_keep_them() {
-    let scene = kept_scene(20, json!({}));
-    let mut ending = Ending::of(&scene).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    on_ranks(&scene.model, 3, |simulation| {
-        let mut looks = HasNone(0);
-        let folder = place.path().join("kept");
-        let others: &mut [&mut dyn Observer] = &mut [&mut ending, &mut looks];
-        keep(&scene, simulation, &folder, 200, others).unwrap();
-        assert_eq!(looks.0, 20);
-        assert_eq!(besides_its_part(simulation), 0, "in the end");
-    });
+    for more in [json!({}), bonds()] {
+        let scene = kept_scene(20, more);
+        let mut ending = Ending::of(&scene).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        on_ranks(&scene.model, 3, |simulation| {
+            let mut looks = HasNone(0);
+            let folder = place.path().join("kept");
+            let others: &mut [&mut dyn Observer] = &mut [&mut ending, &mut looks];
+            keep(&scene, simulation, &folder, 200, others).unwrap();
+            assert_eq!(looks.0, 20);
+            assert_eq!(besides_its_part(simulation), 0, "in the end");
+        });
+    }
+}
+
+/// Wear, collisions, the stress of a box, bonds and events follow from contacts that lead from one part to another.
+#[test]
+fn contacts_and_bonds_are_looked_at_part_by_part() {
+    let square = "v -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nf 1 3 2\nf 1 4 3\n";
+    let files = BTreeMap::from([("square.obj".into(), square.as_bytes().to_vec())]);
+    let worn = text(json!({
+        "planes": [],
+        "walls": [ { "mesh": { "file": "square.obj" }, "material": "m", "wear": { "archard": 1e-9 } } ],
+        "fills": [ { "count": 700, "shapes": { "ball": 2, "rod": 1 }, "placement": "random", "seed": 4, "velocity": [3, -3, 0],
+                     "region": { "min": [-0.3, 0.02, -0.3], "max": [0.3, 0.5, 0.3] } } ],
+    }));
+    let worn = rockfall::scene::parse_with(&worn, "worn.json".as_ref(), &files).unwrap();
+    let mut worn = worn.model;
+    worn.flow.collisions = true;
+    let mut deforming = deform::model(deform::ALL_AT_ONCE, 75);
+    deforming.flow.collisions = true;
+    for model in [worn, deforming, bonded_crowd(800, DVec3::ZERO, 1)] {
+        let looked = |simulation: &mut Simulation| {
+            let group = GroupHandle::from_index(0);
+            simulation.watch_contacts(group, group).unwrap();
+            simulation.watch_bonds();
+            simulation.set_event_interval(5);
+            simulation.step(60).unwrap();
+            let bonds: Vec<_> = simulation.bonds().unwrap().collect();
+            (
+                simulation.traffic().clone(),
+                simulation.events(),
+                simulation.energy().unwrap(),
+                bonds,
+            )
+        };
+        let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        let expected = looked(&mut one);
+        let (traffic, events, _, bonds) = &expected;
+        assert!(events.len() > 3, "{} events", events.len());
+        let touch = !traffic.collisions.open.is_empty();
+        assert!(touch || bonds.iter().any(|bond| bond.breaks > 0));
+        let worn: Vec<f64> = traffic.worn.concat();
+        assert!(worn.is_empty() || worn.iter().any(|volume| *volume > 0.0));
+        for count in [1, 3, 4] {
+            on_ranks(&model, count, |simulation| {
+                assert!(looked(simulation) == expected, "{count} ranks");
+                assert_eq!(besides_its_part(simulation), 0, "{count} ranks");
+            });
+        }
+    }
 }
 
 #[test]

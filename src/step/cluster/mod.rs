@@ -70,7 +70,7 @@ use start::{Listed, Recipe};
 
 use crate::model::error::{Error, Result};
 use crate::model::{Model, ModelBody};
-use crate::state::layout::{Params, WALL_STEPS};
+use crate::state::layout::{Body, Params, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, Identities, State};
 use crate::step::clock::Clock;
@@ -310,19 +310,22 @@ impl Engine for ClusterEngine {
                 state.set_bytes(field, own.bytes(field));
             }
         }
+        if wanted.contains(&Field::Bonds) && !state.bonds.is_empty() {
+            // The host has a list of all of them, whether it has bodies or not.
+            let bonds = [Field::Bonds];
+            for answer in self.tell(Part::reading(0..0, &bonds)) {
+                Part::place(&answer, &bonds, state, [0; 2]);
+            }
+        }
         let of_bodies = [
             Field::Bodies,
             Field::BodyForces,
             Field::BodyHeat,
-            Field::Bonds,
             Field::BodyBonds,
             Field::Spheres,
             Field::SphereLoads,
         ];
         wanted.retain(|field| of_bodies.contains(field) || LISTS.contains(field));
-        if state.bonds.is_empty() {
-            wanted.retain(|field| *field != Field::Bonds);
-        }
         if wanted.is_empty() {
             return Ok(());
         }
@@ -378,6 +381,11 @@ impl Engine for ClusterEngine {
             Part::add_others(&answers, part, &before);
         }
         Ok(before)
+    }
+
+    fn read_bodies(&mut self, bodies: &[u32]) -> Vec<(u32, Body)> {
+        let rows = self.read_rows(bodies).into_iter();
+        rows.map(|row| (row.index, row.body)).collect()
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {

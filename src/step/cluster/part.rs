@@ -667,6 +667,7 @@ impl Part {
             bodies: bodies.start,
             spheres: first_sphere,
             others,
+            ends: Vec::new(),
         }
     }
 

@@ -44,7 +44,7 @@ impl CheckedShader {
         wgpu::ShaderSource::Naga(std::borrow::Cow::Owned(self.module.clone()))
     }
 
-    /// Those of these values of pipeline constants that the shader has.
+    /// The pipeline constants of the shader among these, with their values.
     pub(crate) fn constants(
         &self,
         known: impl IntoIterator<Item = (&'static str, f64)>,

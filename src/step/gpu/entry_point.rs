@@ -78,7 +78,7 @@ impl Variant {
         }
     }
 
-    /// Those of its constants that its shader has.
+    /// Its constants that its shader has.
     pub fn constants(&self, shader: &CheckedShader) -> Vec<(&'static str, f64)> {
         let all = self.constants.iter();
         shader.constants(all.map(|&(name, value)| (name, value.into())))
