@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::model::error::{Error, Result};
-use crate::simulation::snapshot::Snapshot;
+use crate::state::Changed;
 
 /// Names of its columns: the step and the time after which the bond changed no more than a step later, its number, those of its two
 /// bodies, whether tension or shear broke it or it healed, where, what it held, and how often it had broken by then.
@@ -51,15 +51,14 @@ impl Broken {
         })
     }
 
-    /// Adds the bonds that have broken or healed since the last call, in the order in which they did; of one that did so more than
-    /// once, the last time.
+    /// Adds those of these bonds that have broken or healed since the last call, in the order in which they did; of one that did so
+    /// more than once, the last time. With each are the ids of its bodies.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let state = snapshot.state;
+    pub fn write(&mut self, bonds: &[(Changed, [u64; 2])]) -> Result<()> {
         let mut rows = Vec::new();
-        for bond in state.changed_bonds() {
+        for (bond, [body, other]) in bonds {
             let (step, time, place, by, energy) = match (bond.broken, bond.healed) {
                 (Some(own), _) => {
                     let by = if own.by_shear { "shear" } else { "tension" };
@@ -71,7 +70,6 @@ impl Broken {
             if self.known.insert(bond.bond, step) == Some(step) {
                 continue;
             }
-            let [body, other] = bond.bodies.map(|body| state.identities.id(body));
             let [x, y, z] = place.to_array();
             let row = format!(
                 "{step},{time},{},{body},{other},{by},{x:?},{y:?},{z:?},{energy:?},{}\n",

@@ -30,7 +30,7 @@ use crate::simulation::checkpoint::Checkpoint;
 use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::Snapshot;
 use crate::simulation::{Options, Simulation};
-use crate::state::{Bonded, State};
+use crate::state::{Bonded, Changed, State};
 
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
 const WAITING: usize = 1;
@@ -208,6 +208,8 @@ struct Writer {
 /// A state to be written.
 struct Job {
     state: State,
+    /// Bonds that have broken at least once, with the ids of their bodies.
+    changed: Vec<(Changed, [u64; 2])>,
     /// All bonds, if files of them are to be written and the state does not have their bodies.
     bonds: Vec<Bonded>,
     steps: u64,
@@ -588,15 +590,16 @@ impl RunFolder {
                 Some(DueFiles::Written)
             }
         };
-        let has_bonds = !simulation.model().bonds.is_empty();
+        let changed = match simulation.model().bonds.is_empty() {
+            true => Vec::new(),
+            false => simulation.changed_bonds()?,
+        };
         let reads = matches!(row, Some(DueRow::Now(_)))
             || files == Some(DueFiles::Now)
             || matches!(measures, Some(DueMeasures::Now))
-            || matches!(checkpoint, Some(Due::Now))
-            || has_bonds && !simulation.is_spread();
+            || matches!(checkpoint, Some(Due::Now));
         let state = match reads {
             true => simulation.fetch_carried()?.state.clone(),
-            false if has_bonds => simulation.outline_with_bonds()?,
             false if files.is_some() || measures.is_some() => simulation.outline()?,
             false => State::default(),
         };
@@ -609,6 +612,7 @@ impl RunFolder {
         };
         let job = Job {
             state,
+            changed,
             bonds,
             steps,
             row,
@@ -934,7 +938,7 @@ impl Files {
             written.map_err(|error| Error::unwritten(&path, &error))?;
         }
         if let Some(broken) = &mut self.broken {
-            broken.write(&snapshot)?;
+            broken.write(&job.changed)?;
         }
         if let Some(due) = job.files {
             self.write_files(&snapshot, due, &job.bonds)?;

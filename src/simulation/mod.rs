@@ -41,7 +41,7 @@ use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Bonded, Field, State, groups, least_period, pairs, quantities, radii};
+use crate::state::{Bonded, Changed, Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use crate::step::cluster::{self, ClusterEngine, Ranks, Wanted, WantedGpu};
 #[cfg(feature = "cpu")]
@@ -973,13 +973,13 @@ impl Simulation {
         Ok(self.state.outline())
     }
 
-    /// [`Simulation::outline`], with all bonds and the ids of bodies.
-    pub(crate) fn outline_with_bonds(&mut self) -> Result<State> {
+    /// The bonds that have broken at least once, with the ids of their bodies.
+    pub(crate) fn changed_bonds(&mut self) -> Result<Vec<(Changed, [u64; 2])>> {
         self.fetch(&[Field::Bonds])?;
-        let mut outline = self.outline()?;
-        outline.set_bonds(self.state.bonds.clone());
-        outline.identities = self.state.identities.clone();
-        Ok(outline)
+        let id = |body: usize| self.state.identities.id(body);
+        let changed = self.state.changed_bonds();
+        let changed = changed.map(|own| (own, own.bodies.map(id)));
+        Ok(changed.collect())
     }
 
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {

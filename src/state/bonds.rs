@@ -109,6 +109,7 @@ pub struct Break {
 }
 
 /// The last change of a bond, which needs no look at its bodies.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Changed {
     /// Index into [`Model::bonds`].
     pub bond: usize,

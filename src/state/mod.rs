@@ -20,6 +20,7 @@ pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
+pub(crate) use bonds::Changed;
 pub use bonds::{Bonded, Break, Healed};
 pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
