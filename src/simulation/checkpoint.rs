@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use bytemuck::pod_collect_to_vec;
+use bytemuck::{AnyBitPattern, pod_collect_to_vec, pod_read_unaligned, try_cast_slice};
 use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -42,7 +42,7 @@ use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
 use crate::state::layout::{self, Body, WALL};
 use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
-use crate::step::SharedFile;
+use crate::step::{Patience, SharedFile};
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -506,12 +506,16 @@ impl Checkpoint {
         })
     }
 
-    /// The elements of a section.
-    fn elements<T: bytemuck::AnyBitPattern>(&self, name: &str) -> Vec<T> {
-        self.section(name)
-            .chunks_exact(size_of::<T>())
-            .map(bytemuck::pod_read_unaligned)
-            .collect()
+    /// The elements of a section; a copy of them only if they do not lie as an array of them does.
+    fn elements<T: AnyBitPattern>(&self, name: &str) -> Cow<'_, [T]> {
+        let bytes = self.section(name);
+        match try_cast_slice(bytes) {
+            Ok(elements) => Cow::Borrowed(elements),
+            Err(_) => {
+                let elements = bytes.chunks_exact(size_of::<T>());
+                Cow::Owned(elements.map(pod_read_unaligned).collect())
+            }
+        }
     }
 
     /// The bodies, for a run that starts from them.
@@ -524,8 +528,8 @@ impl Checkpoint {
         for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
             state.set_bytes(field, self.section(field.name()));
         }
-        let shapes = self.elements::<u32>(SHAPES).into_iter().enumerate();
-        shapes.map(move |(number, shape)| {
+        let shapes = self.elements::<u32>(SHAPES).into_owned().into_iter();
+        shapes.enumerate().map(move |(number, shape)| {
             let body = &state.bodies[number];
             let index = (shape & SHAPE_BITS) as usize;
             let fixed = shape & FIXED != 0;
@@ -550,7 +554,7 @@ impl Checkpoint {
     /// Whether each group has a body.
     pub(crate) fn used_groups(&self) -> Vec<bool> {
         let mut used = vec![false; self.header.groups.len().max(1)];
-        for shape in self.elements::<u32>(SHAPES) {
+        for &shape in &*self.elements::<u32>(SHAPES) {
             let group = group_of(shape);
             used.resize(used.len().max(group + 1), false);
             used[group] = true;
@@ -561,7 +565,7 @@ impl Checkpoint {
     /// Whether each shape has a body.
     pub(crate) fn used_shapes(&self) -> Vec<bool> {
         let mut used = vec![false; self.header.shapes.len()];
-        for shape in self.elements::<u32>(SHAPES) {
+        for &shape in &*self.elements::<u32>(SHAPES) {
             used[(shape & SHAPE_BITS) as usize] = true;
         }
         used
@@ -571,7 +575,7 @@ impl Checkpoint {
     fn wall_poses(&self) -> Vec<Pose> {
         let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        let walls: Vec<layout::Wall> = self.elements(Field::Walls.name());
+        let walls: Cow<[layout::Wall]> = self.elements(Field::Walls.name());
         let pose = |wall: &layout::Wall| Pose {
             position: origin + wall.cell.as_dvec3() * cell_size + wall.offset.as_dvec3(),
             orientation: DQuat::from_vec4(wall.orientation.as_dvec4()).normalize(),
@@ -636,14 +640,14 @@ impl Checkpoint {
         if size == 0 {
             return None;
         }
-        let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
-        let entries: Vec<u32> = self.elements(Field::Neighbours.name());
-        let elements: Vec<Vec4> = self.elements(Field::History.name());
+        let starts: Cow<[u32]> = self.elements(Field::NeighbourStarts.name());
+        let entries: Cow<[u32]> = self.elements(Field::Neighbours.name());
+        let elements: Cow<[Vec4]> = self.elements(Field::History.name());
         // The remaining spheres, by their new and old indices.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
         let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
-        for (body, shape) in self.elements::<u32>(SHAPES).into_iter().enumerate() {
+        for (body, &shape) in self.elements::<u32>(SHAPES).iter().enumerate() {
             let spheres = spheres_of(shape) as usize;
             if left.next_if(|kept| **kept == body).is_some() {
                 for index in &mut new_index[first..first + spheres] {
@@ -688,8 +692,16 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the checkpoint is of another scene, or the device has no memory for the state. The error names `file`.
-    pub fn restore(&self, simulation: &mut Simulation, file: &Path) -> Result<()> {
-        let model = simulation.model();
+    pub fn restore(self, simulation: &mut Simulation, file: &Path) -> Result<()> {
+        let state = self.state(simulation.model(), file)?;
+        let steps = self.header.steps;
+        // The file and the copies of an engine need not be in memory at the same time.
+        drop(self);
+        pollster::block_on(simulation.restore_owned(Patience::Block, state, steps))
+    }
+
+    /// The state that a simulation of `model` had.
+    fn state(&self, model: &Model, file: &Path) -> Result<State> {
         let found = &self.header;
         let wrong = |problem: String| Error::Checkpoint {
             file: file.to_owned(),
@@ -713,9 +725,8 @@ impl Checkpoint {
         let mut state = State::new(model);
         let first: Vec<u32> = (0..state.params.body_count).collect();
         state.remove(&first);
-        let moving = self.elements::<Body>(Field::Bodies.name()).into_iter();
-        let moving = moving.chain(std::iter::repeat(Body::default()));
-        let bodies = shapes.into_iter().zip(moving).map(|(shape, body)| {
+        let moving = self.elements::<Body>(Field::Bodies.name());
+        let bodies = shapes.iter().zip(moving.iter()).map(|(&shape, body)| {
             let fixed = shape & FIXED != 0;
             let own = ModelBody {
                 shape: (shape & SHAPE_BITS) as usize,
@@ -733,16 +744,16 @@ impl Checkpoint {
                 false => own,
             }
         });
-        state.extend(model, self.elements(IDS).into_iter().zip(bodies));
+        state.extend(model, self.elements(IDS).iter().copied().zip(bodies));
         let actions = [model.forces.springs.len(), model.forces.applied.len()];
         self.fits(&state, actions, model.bonds.len())
             .map_err(|found| wrong(damaged(found)))?;
-        let places = self.elements::<[f64; 3]>(PLACES).into_iter();
+        let places = self.elements::<[f64; 3]>(PLACES);
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
-        state.traffic.places = places.map(DVec3::from_array).collect();
+        state.traffic.places = places.iter().copied().map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
-        state.set_actions(self.elements(Field::Actions.name()));
-        state.set_bonds(self.elements(Field::Bonds.name()));
+        state.set_actions(self.elements(Field::Actions.name()).into_owned());
+        state.set_bonds(self.elements(Field::Bonds.name()).into_owned());
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());
             let to = state.bytes_mut(field);
@@ -758,7 +769,7 @@ impl Checkpoint {
             }
             to.copy_from_slice(from);
         }
-        simulation.restore(&state, found.steps)
+        Ok(state)
     }
 }
 

@@ -813,7 +813,17 @@ impl Simulation {
         state: &State,
         steps: u64,
     ) -> Result<()> {
-        self.state.clone_from(state);
+        self.restore_owned(patience, state.clone(), steps).await
+    }
+
+    /// [`Simulation::restore_by`], which takes the state over.
+    pub(crate) async fn restore_owned(
+        &mut self,
+        patience: Patience,
+        state: State,
+        steps: u64,
+    ) -> Result<()> {
+        self.state = state;
         self.enter_stages_again(steps);
         if self.state.params.time_step != self.model.time_step as f32 {
             self.state.set_time_step(self.model.time_step, 0.0);

@@ -135,7 +135,10 @@ fn a_run_goes_on_in_the_stage_in_which_it_stopped() {
             let mut past = fresh();
             past.step(2700).unwrap();
             for mut second in [fresh(), past] {
-                checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+                checkpoint
+                    .clone()
+                    .restore(&mut second, Path::new("tray"))
+                    .unwrap();
                 second.step(2600 - stop).unwrap();
                 let found = second.summary().unwrap().state_hash;
                 assert_eq!(found, hash, "{engine}, stopped at {stop} of {began}");

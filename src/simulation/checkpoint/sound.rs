@@ -1,6 +1,7 @@
 //! Checks of the contents of a checkpoint: a fault of memory or another program can write wrong contents with a right
 //! hash.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use glam::{IVec3, IVec4, Vec3, Vec4};
@@ -68,7 +69,7 @@ impl Checkpoint {
         &self,
         name: &str,
         counts: &[usize],
-    ) -> Result<Vec<T>, String> {
+    ) -> Result<Cow<'_, [T]>, String> {
         let (bytes, size) = (self.section(name).len(), size_of::<T>());
         let fits = counts
             .iter()
@@ -119,7 +120,7 @@ impl Checkpoint {
         let ids = self.all::<u64>(IDS, &[count])?;
         let places = self.all::<[f64; 3]>(PLACES, &[0, count])?;
         let mut next = 0_usize;
-        for (index, (body, &shape)) in bodies.iter().zip(&shapes).enumerate() {
+        for (index, (body, &shape)) in bodies.iter().zip(shapes.iter()).enumerate() {
             let own = self.header.shapes.get((shape & SHAPE_BITS) as usize);
             let Some(own) = own else {
                 return Err(format!(
@@ -162,7 +163,10 @@ impl Checkpoint {
     }
 
     fn what_acts_is_sound(&self, count: usize) -> Sound {
-        for force in self.all::<BodyForce>(Field::BodyForces.name(), &[0, count])? {
+        for force in self
+            .all::<BodyForce>(Field::BodyForces.name(), &[0, count])?
+            .iter()
+        {
             let vectors = [force.force, force.torque, force.acceleration];
             let numbers = [
                 force.drag,
@@ -175,7 +179,10 @@ impl Checkpoint {
                 "a force that is not a number".to_owned()
             })?;
         }
-        for heat in self.all::<BodyHeat>(Field::BodyHeat.name(), &[0, count])? {
+        for heat in self
+            .all::<BodyHeat>(Field::BodyHeat.name(), &[0, count])?
+            .iter()
+        {
             let numbers = [
                 heat.temperature,
                 heat.rest,
@@ -190,14 +197,17 @@ impl Checkpoint {
     }
 
     fn spheres_are_sound(&self, count: usize) -> Sound {
-        for sphere in self.all::<Sphere>(Field::Spheres.name(), &[count])? {
+        for sphere in self.all::<Sphere>(Field::Spheres.name(), &[count])?.iter() {
             let vectors = [sphere.offset, sphere.velocity, sphere.angular_velocity];
             let right = finite(&vectors, &[sphere.radius, sphere.inverse_mass])
                 && is_near(sphere.cell)
                 && (sphere.body as usize) * size_of::<u32>() < self.section(SHAPES).len();
             expect(right, || "a sphere that cannot be".to_owned())?;
         }
-        for load in self.all::<SphereLoad>(Field::SphereLoads.name(), &[count])? {
+        for load in self
+            .all::<SphereLoad>(Field::SphereLoads.name(), &[count])?
+            .iter()
+        {
             let sums = [
                 load.damping,
                 load.damping_rest,
@@ -277,7 +287,10 @@ impl Checkpoint {
                 && is_unit(wall.orientation.length_squared());
             expect(right, || format!("wall {index} at a place that cannot be"))?;
         }
-        for own in self.elements::<DynamicWall>(Field::DynamicWalls.name()) {
+        for own in self
+            .elements::<DynamicWall>(Field::DynamicWalls.name())
+            .iter()
+        {
             let right = own.wall == NO_WALL
                 || (own.wall as usize) < count
                     && body_is_sound(&own.body)
@@ -299,7 +312,7 @@ impl Checkpoint {
                     );
             expect(right, || "a wall under load that cannot be".to_owned())?;
         }
-        for load in self.elements::<SummedLoad>(Field::WallLoads.name()) {
+        for load in self.elements::<SummedLoad>(Field::WallLoads.name()).iter() {
             expect(
                 finite(&[load.force, load.torque], &[load.work, load.work_rest]),
                 || "a load on a wall that is not a number".to_owned(),
@@ -312,7 +325,7 @@ impl Checkpoint {
         let bodies = self.section(SHAPES).len() / size_of::<u32>();
         let is_body = |index: u32| (index as usize) < bodies;
         let actions = self.elements::<Action>(Field::Actions.name());
-        for action in &actions {
+        for action in actions.iter() {
             let vectors = [action.point, action.vector, action.torque];
             let right = action.kind <= THRUST
                 && is_body(action.body)
@@ -337,7 +350,7 @@ impl Checkpoint {
     fn bonds_are_sound(&self) -> Sound {
         let bodies = self.section(SHAPES).len() / size_of::<u32>();
         let bonds = self.elements::<Bond>(Field::Bonds.name());
-        for bond in &bonds {
+        for bond in bonds.iter() {
             let vectors = [
                 bond.first_arm,
                 bond.second_arm,
@@ -373,7 +386,10 @@ impl Checkpoint {
         }
         let in_order = bonds.windows(2).all(|pair| pair[0].own() <= pair[1].own());
         expect(in_order, || "bonds out of their order".to_owned())?;
-        for own in self.all::<BodyBonds>(Field::BodyBonds.name(), &[0, bodies])? {
+        for own in self
+            .all::<BodyBonds>(Field::BodyBonds.name(), &[0, bodies])?
+            .iter()
+        {
             let right = finite(&[], &[own.taken, own.taken_rest, own.damage]);
             expect(right, || {
                 "an account of bonds that is not a number".to_owned()
