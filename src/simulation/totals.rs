@@ -139,11 +139,13 @@ impl Simulation {
         self.parts(patience, fields, true, act).await
     }
 
+    /// Calls a function with each part, which has in [`Before::ends`] the bodies of other parts to which its bonds lead, and its contacts,
+    /// too, if they are wanted `of_contacts`.
     async fn parts(
         &mut self,
         patience: Patience,
         fields: &[Field],
-        with_ends: bool,
+        of_contacts: bool,
         mut act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
     ) -> Result<Snapshot<'_>> {
         if !self.is_spread() {
@@ -166,7 +168,7 @@ impl Simulation {
                 let bonds = self.state.bonds_from(bodies.clone());
                 part.set_bonds(bonds.copied().collect());
             }
-            self.read_ends(bodies, with_ends, &part, &mut before);
+            self.read_ends(bodies, of_contacts, &part, &mut before);
             let snapshot = Snapshot {
                 model: &self.model,
                 state: &part,
@@ -192,7 +194,7 @@ impl Simulation {
         Ok(before)
     }
 
-    /// Reads the bodies to which bonds of a part lead, and its contacts, too, if `of_contacts` says so.
+    /// Reads these bodies of other parts for a part with the given bodies.
     fn read_ends(
         &mut self,
         bodies: Range<u32>,
