@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::Simulation;
 use super::network::{NetworkContact, Partner, contacts};
 use super::snapshot::Snapshot;
+use super::totals::Ends;
 use crate::model::error::Result;
 use crate::model::flow::Touching;
 use crate::state::State;
@@ -47,11 +48,16 @@ impl Simulation {
     async fn touching(&mut self, patience: Patience) -> Result<Vec<Touching>> {
         let mut touching = Vec::new();
         let fields = Snapshot::fields_of_totals();
-        let read = self.for_each_part_with_ends(patience, &fields, |part, before| {
-            let contacts = contacts(part.state).filter(|contact| contact.overlap > 0.0);
-            touching.extend(contacts.map(|contact| touching_of(part.state, before, &contact)));
-            ControlFlow::Continue(())
-        });
+        let read = self.for_each_part_with(
+            Ends::OfBondsAndContacts,
+            patience,
+            &fields,
+            |part, before| {
+                let contacts = contacts(part.state).filter(|contact| contact.overlap > 0.0);
+                touching.extend(contacts.map(|contact| touching_of(part.state, before, &contact)));
+                ControlFlow::Continue(())
+            },
+        );
         read.await?;
         let identities = &self.state.identities;
         let surfaces = touching.iter_mut().flat_map(|own| &mut own.surfaces);

@@ -8,6 +8,7 @@ use glam::{DMat3, DVec3};
 use super::Simulation;
 use super::network::{Partner, contacts};
 use super::snapshot::Snapshot;
+use super::totals::Ends;
 use crate::model::deform::{Deformation, LOOK};
 use crate::model::error::{Error, Result};
 use crate::state::{Field, least_period};
@@ -73,17 +74,22 @@ impl Simulation {
         });
         read.await?;
         let fields = Snapshot::fields_of_totals();
-        let read = self.for_each_part_with_ends(patience, &fields, |part, before| {
-            let state = part.state;
-            let place = |body: u32| state.position(before.end(state, before.body(body)));
-            for contact in contacts(state) {
-                if let Partner::Sphere { body, .. } = contact.partner {
-                    let way = state.nearest(place(body) - place(contact.body));
-                    sum -= outer(contact.force, way);
+        let read = self.for_each_part_with(
+            Ends::OfBondsAndContacts,
+            patience,
+            &fields,
+            |part, before| {
+                let state = part.state;
+                let place = |body: u32| state.position(before.end(state, before.body(body)));
+                for contact in contacts(state) {
+                    if let Partner::Sphere { body, .. } = contact.partner {
+                        let way = state.nearest(place(body) - place(contact.body));
+                        sum -= outer(contact.force, way);
+                    }
                 }
-            }
-            ControlFlow::Continue(())
-        });
+                ControlFlow::Continue(())
+            },
+        );
         read.await?;
         for bond in self.all_bonds(patience).await? {
             let [from, to] = bond.ends;

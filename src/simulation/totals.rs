@@ -104,6 +104,13 @@ impl Snapshot<'_> {
     }
 }
 
+/// Bodies of other parts that come with a part: those to which something leads from it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Ends {
+    OfBonds,
+    OfBondsAndContacts,
+}
+
 impl Simulation {
     /// Calls a function with the present state part by part, in the order of the bodies, until it breaks, and returns what is common to
     /// all of them. A part has the buffers of a snapshot, and what [`Engine::read_part`](crate::step::Engine::read_part) says. There is
@@ -126,26 +133,16 @@ impl Simulation {
         fields: &[Field],
         act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
     ) -> Result<Snapshot<'_>> {
-        self.parts(patience, fields, false, act).await
+        self.for_each_part_with(Ends::OfBonds, patience, fields, act)
+            .await
     }
 
-    /// [`Simulation::for_each_part_by`], with the bodies of other parts to which contacts lead in [`Before::ends`].
-    pub(super) async fn for_each_part_with_ends(
+    /// [`Simulation::for_each_part_by`], with these bodies of other parts in [`Before::ends`].
+    pub(super) async fn for_each_part_with(
         &mut self,
+        ends: Ends,
         patience: Patience,
         fields: &[Field],
-        act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
-    ) -> Result<Snapshot<'_>> {
-        self.parts(patience, fields, true, act).await
-    }
-
-    /// Calls a function with each part, which has in [`Before::ends`] the bodies of other parts to which its bonds lead, and its contacts,
-    /// too, if they are wanted `of_contacts`.
-    async fn parts(
-        &mut self,
-        patience: Patience,
-        fields: &[Field],
-        of_contacts: bool,
         mut act: impl FnMut(&Snapshot, &Before) -> ControlFlow<()>,
     ) -> Result<Snapshot<'_>> {
         if !self.is_spread() {
@@ -168,7 +165,7 @@ impl Simulation {
                 let bonds = self.state.bonds_from(bodies.clone());
                 part.set_bonds(bonds.copied().collect());
             }
-            self.read_ends(bodies, of_contacts, &part, &mut before);
+            self.read_ends(bodies, ends, &part, &mut before);
             let snapshot = Snapshot {
                 model: &self.model,
                 state: &part,
@@ -195,25 +192,19 @@ impl Simulation {
     }
 
     /// Reads these bodies of other parts for a part with the given bodies.
-    fn read_ends(
-        &mut self,
-        bodies: Range<u32>,
-        of_contacts: bool,
-        part: &State,
-        before: &mut Before,
-    ) {
-        let mut ends: Vec<u32> = part.bonds.iter().map(|bond| bond.second).collect();
-        if of_contacts {
+    fn read_ends(&mut self, bodies: Range<u32>, ends: Ends, part: &State, before: &mut Before) {
+        let mut wanted: Vec<u32> = part.bonds.iter().map(|bond| bond.second).collect();
+        if ends == Ends::OfBondsAndContacts {
             let others = &part.spheres[part.params.sphere_count as usize..];
-            ends.extend(others.iter().map(|sphere| before.body(sphere.body)));
+            wanted.extend(others.iter().map(|sphere| before.body(sphere.body)));
         }
-        ends.retain(|body| !bodies.contains(body));
-        ends.sort_unstable();
-        ends.dedup();
-        if ends.is_empty() {
+        wanted.retain(|body| !bodies.contains(body));
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.is_empty() {
             return;
         }
-        before.ends = self.engine.read_bodies(&ends);
+        before.ends = self.engine.read_bodies(&wanted);
         for (_, body) in &mut before.ends {
             body.first_sphere = body.first_sphere.wrapping_sub(before.spheres);
         }
