@@ -15,6 +15,7 @@
 //!    lights it.
 //! 7. `springs`, `glass` (transparent walls), `water` and `lines`: draw over that.
 //! 8. `resolve`: averages the samples of each pixel, or enlarges them where they are fewer than pixels.
+//! 9. `layer`: lays what a window painted before over the picture.
 //!
 //! So colours are computed only for samples that are seen, and the numbers tell which thing is under the mouse. All
 //! edges, those of shadows included, are as smooth as the number of samples allows.
@@ -27,6 +28,7 @@ pub mod colour;
 #[cfg(not(target_family = "wasm"))]
 pub mod film;
 mod hidden;
+pub(crate) mod layer;
 pub(crate) mod legend;
 pub(crate) mod overlay;
 pub(crate) mod pace;

@@ -99,8 +99,8 @@ impl Pace {
 
 /// Wall time that a picture is to take on a software driver beside steps for which there is not enough time.
 ///
-/// It takes about twice as long as alone then, and is to take no more than a sixth of the cores' time in a frame of 100 ms.
-pub const BESIDE_STEPS: Duration = Duration::from_millis(32);
+/// It takes about twice as long as alone then, and is to take no more than an eighth of the cores' time in a frame of 100 ms.
+pub const BESIDE_STEPS: Duration = Duration::from_millis(24);
 
 /// Time for steps between two pictures of a window.
 ///

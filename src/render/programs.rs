@@ -48,7 +48,7 @@ pub(super) struct Computation {
 ///
 /// Some software drivers compute all branches of a shader, or compile it anew for each picture if a branch depends on a uniform
 /// value.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Features {
     /// Whether the periodic box deforms.
     pub deforms: bool,
@@ -113,8 +113,8 @@ struct Target {
     /// Comparison of depths, if there are any, and whether depths are written.
     depth: Option<(wgpu::CompareFunction, bool)>,
     topology: wgpu::PrimitiveTopology,
-    /// Whether colours are blended over those already there.
-    blends: bool,
+    /// Way in which colours are blended with those already there, if they are.
+    blend: Option<wgpu::BlendState>,
 }
 
 impl Programs {
@@ -134,7 +134,7 @@ impl Programs {
             colour: Some(THINGS),
             depth: Some((Greater, true)),
             topology: wgpu::PrimitiveTopology::TriangleStrip,
-            blends: false,
+            blend: None,
         };
         let whole = Target::whole;
         let (shadow, visible) = (shader("shadow")?, shader("visible")?);
@@ -153,7 +153,7 @@ impl Programs {
             ..strip
         };
         let pane = Target {
-            blends: true,
+            blend: Some(wgpu::BlendState::ALPHA_BLENDING),
             ..line
         };
         let (glass, hidden) = (shader("glass")?, shader("hidden")?);
@@ -218,7 +218,7 @@ impl Programs {
                 context,
                 ["water_everywhere", "water_at"],
                 Target {
-                    blends: true,
+                    blend: Some(wgpu::BlendState::ALPHA_BLENDING),
                     ..whole(COLOUR)
                 },
             )?,
@@ -239,6 +239,19 @@ impl Programs {
                 whole(output),
             )?,
         })
+    }
+
+    /// Compiles the program that lays a painting over pictures of the format `output`, which needs nothing of a scene.
+    ///
+    /// # Errors
+    /// If its shader is wrong.
+    pub fn layer(context: &Context, texts: &Texts, output: TextureFormat) -> Result<Program> {
+        let target = Target {
+            blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+            ..Target::whole(output)
+        };
+        let shader = Shader::new(context, texts, "layer", Features::default())?;
+        shader.program(context, ["layer_everywhere", "layer_at"], target)
     }
 
     /// The program that surveys the values of a meaning of colours, compiled if it is the first time.
@@ -292,7 +305,7 @@ impl Target {
             colour: Some(colour),
             depth: None,
             topology: wgpu::PrimitiveTopology::TriangleList,
-            blends: false,
+            blend: None,
         }
     }
 }
@@ -366,7 +379,7 @@ impl Shader {
         let constants = [&self.constants, constants].concat();
         let targets = target.colour.map(|format| {
             Some(wgpu::ColorTargetState {
-                blend: target.blends.then_some(wgpu::BlendState::ALPHA_BLENDING),
+                blend: target.blend,
                 ..format.into()
             })
         });

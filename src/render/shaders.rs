@@ -8,7 +8,7 @@ use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOU
 use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: complete shaders, and the parts that they import.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("survey", include_wgsl!("../../shaders/render/survey.wgsl")),
     ("planes", include_wgsl!("../../shaders/render/planes.wgsl")),
     ("shadow", include_wgsl!("../../shaders/render/shadow.wgsl")),
@@ -34,6 +34,7 @@ const FILES: [(&str, &str); 18] = [
         "resolve",
         include_wgsl!("../../shaders/render/resolve.wgsl"),
     ),
+    ("layer", include_wgsl!("../../shaders/render/layer.wgsl")),
     ("view", include_wgsl!("../../shaders/render/view.wgsl")),
     ("ball", include_wgsl!("../../shaders/render/ball.wgsl")),
     ("wall", include_wgsl!("../../shaders/render/wall.wgsl")),
@@ -48,7 +49,7 @@ const FILES: [(&str, &str); 18] = [
 ];
 
 /// Names of the shaders of a picture, in the order in which they run.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "survey",
     "planes",
     "shadow",
@@ -61,6 +62,7 @@ pub const NAMES: [&str; 12] = [
     "water",
     "lines",
     "resolve",
+    "layer",
 ];
 
 /// Number of straight pieces in the drawing of a spring.

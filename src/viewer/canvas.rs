@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use web_time::Instant;
 use wgpu::CurrentSurfaceTexture as Current;
-use wgpu::util::{TextureBlitter, TextureBlitterBuilder};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use super::colours;
 use crate::model::error::{Error, Result};
-use crate::render::{pace, texture};
+use crate::render::layer::{Layer, Rectangle};
+use crate::render::pace;
 use crate::step::gpu::{Adapter, Context};
 
 /// A window that can be drawn onto.
@@ -27,33 +27,13 @@ pub(super) struct Canvas {
     instance: wgpu::Instance,
     pub egui: egui_winit::State,
     painter: egui_wgpu::Renderer,
+    /// Last painting of egui, to be laid over pictures.
     layer: Option<Layer>,
+    /// When it was painted; `None` if nothing was painted on the layer yet.
+    painted: Option<Instant>,
     /// Whether egui took part in an event since it was painted last.
     pub has_heard: bool,
     loss: Loss,
-}
-
-/// The last painting of egui, to be laid over pictures.
-struct Layer {
-    size: [u32; 2],
-    view: wgpu::TextureView,
-    blitter: TextureBlitter,
-    painted: Option<Instant>,
-}
-
-impl Layer {
-    fn new(context: &Context, size: [u32; 2], format: wgpu::TextureFormat) -> Layer {
-        let none = wgpu::TextureUsages::empty();
-        let texture = texture(&context.device, "egui", format, size, none);
-        Layer {
-            size,
-            view: texture.create_view(&Default::default()),
-            blitter: TextureBlitterBuilder::new(&context.device, format)
-                .blend_state(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING)
-                .build(),
-            painted: None,
-        }
-    }
 }
 
 /// In a development build, loses the surface before each so many pictures as the environment variable
@@ -152,6 +132,7 @@ impl Canvas {
             egui,
             painter,
             layer: None,
+            painted: None,
             has_heard: false,
             loss: Loss::new(),
         })
@@ -260,32 +241,40 @@ impl Canvas {
     /// Whether what egui painted a short while ago will do for a picture for which there is little time.
     pub fn keeps_layer(&self) -> bool {
         /// Time for which a painted layer is kept.
-        const KEPT: Duration = Duration::from_millis(500);
+        const KEPT: Duration = Duration::from_secs(1);
         // A surface of another size is replaced before the next picture.
         let size = self.size();
-        let is_fresh = |layer: &Layer| {
-            layer.size == size && layer.painted.is_some_and(|when| when.elapsed() < KEPT)
-        };
-        !self.has_heard && self.layer.as_ref().is_some_and(is_fresh)
+        let suits = self.layer.as_ref().is_some_and(|layer| layer.size == size);
+        let is_fresh = self.painted.is_some_and(|when| when.elapsed() < KEPT);
+        !self.has_heard && suits && is_fresh
     }
 
     /// Draws what egui has over a picture, and shows it. Without `output`, that is what it painted the last time.
     ///
     /// If there is little time, what egui paints is kept: painting the panel takes a software driver longer than the picture of a
     /// large pile.
-    pub fn finish(&mut self, frame: Frame, output: Option<egui::FullOutput>, is_hurried: bool) {
+    ///
+    /// # Errors
+    /// If the shader that lays it over pictures is wrong.
+    pub fn finish(
+        &mut self,
+        frame: Frame,
+        output: Option<egui::FullOutput>,
+        is_hurried: bool,
+    ) -> Result<()> {
         let Context { device, queue, .. } = &self.context;
         let size = [self.config.width, self.config.height];
-        let layer = match is_hurried {
-            true => {
-                let known = self.layer.take().filter(|layer| layer.size == size);
-                Some(known.unwrap_or_else(|| Layer::new(&self.context, size, self.config.format)))
+        let known = self.layer.take().filter(|layer| layer.size == size);
+        let mut layer = match (is_hurried, known) {
+            (false, _) => None,
+            (true, Some(known)) => Some(known),
+            (true, None) => {
+                self.painted = None;
+                Some(Layer::new(&self.context, size, self.config.format)?)
             }
-            false => None,
         };
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut before = Vec::new();
-        let is_painted = output.is_some();
         let mut freed = Default::default();
         if let Some(mut output) = output {
             self.egui
@@ -306,6 +295,10 @@ impl Canvas {
             let primitives = context.tessellate(output.shapes, output.pixels_per_point);
             let painter = &mut self.painter;
             before = painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
+            if let Some(layer) = &mut layer {
+                layer.set_parts(primitives.iter().flat_map(|own| covered(own, &screen)));
+                self.painted = Some(Instant::now());
+            }
             let (view, load) = match &layer {
                 Some(layer) => (&layer.view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)),
                 None => (&frame.view, wgpu::LoadOp::Load),
@@ -329,13 +322,8 @@ impl Canvas {
             self.has_heard = false;
         }
         self.layer = layer;
-        if let Some(layer) = &mut self.layer {
-            if is_painted {
-                layer.painted = Some(Instant::now());
-            }
-            layer
-                .blitter
-                .copy(device, &mut encoder, &layer.view, &frame.view);
+        if let Some(layer) = &self.layer {
+            layer.lay_over(&self.context, &mut encoder, &frame.view);
         }
         queue.submit(before.into_iter().chain([encoder.finish()]));
         self.window.pre_present_notify();
@@ -346,7 +334,40 @@ impl Canvas {
         if frame.suboptimal {
             self.resize();
         }
+        Ok(())
     }
+}
+
+/// Rectangles that cover each triangle of what egui paints, and what paints itself.
+fn covered(
+    primitive: &egui::ClippedPrimitive,
+    screen: &egui_wgpu::ScreenDescriptor,
+) -> Vec<Rectangle> {
+    let clip = primitive.clip_rect;
+    let rectangles: Vec<egui::Rect> = match &primitive.primitive {
+        egui::epaint::Primitive::Callback(_) => vec![clip],
+        egui::epaint::Primitive::Mesh(mesh) => mesh
+            .indices
+            .chunks_exact(3)
+            .map(|corners| {
+                let places = corners
+                    .iter()
+                    .map(|&corner| mesh.vertices[corner as usize].pos);
+                egui::Rect::from_points(&places.collect::<Vec<_>>()).intersect(clip)
+            })
+            .collect(),
+    };
+    let pixels = |own: egui::Rect| {
+        let egui::Rect { min, max } = own * screen.pixels_per_point;
+        // Casts take negative numbers for 0.
+        let (min, max) = (min.floor(), max.ceil());
+        [min.x, min.y, max.x, max.y].map(|place| place as u32)
+    };
+    rectangles
+        .into_iter()
+        .filter(|own| own.is_positive())
+        .map(pixels)
+        .collect()
 }
 
 /// One font for all letters, which is that of the legends: egui's own come with a second one, for code.

@@ -11,25 +11,24 @@ use crate::model::Model;
 use crate::model::error::Result;
 use crate::output::{RunFolder, Statistics};
 use crate::simulation::Simulation;
-use crate::state::{Field, angular_velocity, body_orientation};
+use crate::state::{Field, body_orientation};
 
 /// Most points of a curve; then every second one is dropped.
 const MOST: usize = 2000;
 
 /// Part of the time that statistics may take.
-const PART: f64 = 0.02;
+const PART: f64 = 0.005;
 
-/// Columns that take the bodies and their loads alone, and no contacts.
-const PLAIN: [&str; 5] = [
+/// Columns that take the bodies alone.
+const PLAIN: [&str; 4] = [
     "kinetic_energy_J",
     "gravitational_energy_J",
-    "coordination",
     "mean_speed_m_per_s",
     "fastest_m_per_s",
 ];
 
 /// Columns that are shown at first.
-const FIRST: [&str; 3] = [PLAIN[0], PLAIN[3], PLAIN[4]];
+const FIRST: [&str; 3] = [PLAIN[0], PLAIN[2], PLAIN[3]];
 
 /// Endings of the names of columns, and the units that they stand for.
 const UNITS: [(&str, &str); 9] = [
@@ -220,8 +219,7 @@ impl Moment {
         if all {
             simulation.fetch_contacts_by(PATIENCE).await?;
         } else {
-            let fields = [Field::Bodies, Field::SphereLoads];
-            simulation.fetch_by(PATIENCE, &fields).await?;
+            simulation.fetch_by(PATIENCE, &[Field::Bodies]).await?;
         }
         let (state, model) = (simulation.on_host(), simulation.model());
         let sums = state
@@ -233,30 +231,22 @@ impl Moment {
             .map(|(body, who)| {
                 let clump = &model.shapes[who.shape];
                 let speed = body.velocity.as_dvec3().length();
-                let spin = angular_velocity(body, clump.inertia);
-                let own = body_orientation(body).conjugate() * spin;
-                let kinetic = 0.5 * (clump.mass * speed * speed + (clump.inertia * own).dot(own));
+                let momentum = body.angular_momentum.as_dvec3();
+                let own = body_orientation(body).conjugate() * momentum;
+                let kinetic = 0.5 * (clump.mass * speed * speed + (own / clump.inertia).dot(own));
                 let height = model.gravity.dot(state.position(body));
-                let contacts = f64::from(state.load(body).contacts);
-                [kinetic, -clump.mass * height, contacts, speed, 1.0, speed]
+                [kinetic, -clump.mass * height, speed, 1.0, speed]
             })
             .reduce(
-                || [0.0; 6],
+                || [0.0; 5],
                 |a, b| {
-                    let mut sum: [f64; 6] = std::array::from_fn(|k| a[k] + b[k]);
-                    sum[5] = a[5].max(b[5]);
+                    let mut sum: [f64; 5] = std::array::from_fn(|k| a[k] + b[k]);
+                    sum[4] = a[4].max(b[4]);
                     sum
                 },
             );
-        let [kinetic, gravitational, contacts, speed, count, fastest] = sums;
-        let count = count.max(1.0);
-        let plain = [
-            kinetic,
-            gravitational,
-            contacts / count,
-            speed / count,
-            fastest,
-        ];
+        let [kinetic, gravitational, speed, count, fastest] = sums;
+        let plain = [kinetic, gravitational, speed / count.max(1.0), fastest];
         let keys = Statistics::columns(model);
         let rest: Vec<f64> = match all {
             true => Statistics::new(&simulation.fetched(), 0.0).values,

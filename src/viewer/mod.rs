@@ -792,7 +792,7 @@ impl Viewer {
                         canvas.context.wait()?;
                     }
                     let took = start.elapsed();
-                    canvas.finish(frame, output, look.hides);
+                    canvas.finish(frame, output, look.hides)?;
                     Ok(Some(took))
                 };
                 let (drawn, steps) = match is_live {
@@ -814,7 +814,7 @@ impl Viewer {
             None => {
                 if let Some((frame, output)) = begun {
                     canvas.clear(&frame);
-                    canvas.finish(frame, output, false);
+                    canvas.finish(frame, output, false)?;
                 }
             }
         }

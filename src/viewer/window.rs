@@ -210,7 +210,7 @@ impl Viewer {
             .values()
             .any(|viewport| viewport.repaint_delay.is_zero());
         canvas.clear(&frame);
-        canvas.finish(frame, Some(output), false);
+        canvas.finish(frame, Some(output), false)?;
         if repaint || !wishes.is_empty() {
             self.request();
         }
