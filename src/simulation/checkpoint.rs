@@ -24,6 +24,7 @@ mod sound;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::{AnyBitPattern, pod_collect_to_vec, pod_read_unaligned, try_cast_slice};
@@ -40,9 +41,11 @@ use crate::model::wall::{Pose, Wall};
 use crate::model::{ContactHistory, Model, ModelBody};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, Body, WALL};
-use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
-use crate::step::{Patience, SharedFile};
+use crate::state::layout::{self, Body, Sphere, WALL};
+use crate::state::{
+    Dissipated, Field, Identities, Identity, State, angular_velocity, body_orientation, quantities,
+};
+use crate::step::{SharedFile, Source};
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -693,15 +696,13 @@ impl Checkpoint {
     /// # Errors
     /// If the checkpoint is of another scene, or the device has no memory for the state. The error names `file`.
     pub fn restore(self, simulation: &mut Simulation, file: &Path) -> Result<()> {
-        let state = self.state(simulation.model(), file)?;
+        let state = self.outline(simulation.model(), file)?;
         let steps = self.header.steps;
-        // The file and the copies of an engine need not be in memory at the same time.
-        drop(self);
-        pollster::block_on(simulation.restore_owned(Patience::Block, state, steps))
+        simulation.restore_from(state, Box::new(self), steps)
     }
 
-    /// The state that a simulation of `model` had.
-    fn state(&self, model: &Model, file: &Path) -> Result<State> {
+    /// The state that a simulation of `model` had, [free](State::free) of the bodies, which this checkpoint is the [`Source`] of.
+    fn outline(&self, model: &Model, file: &Path) -> Result<State> {
         let found = &self.header;
         let wrong = |problem: String| Error::Checkpoint {
             file: file.to_owned(),
@@ -722,11 +723,49 @@ impl Checkpoint {
             let what = "other shapes or groups than those of the scene";
             return Err(wrong(damaged(what.to_owned())));
         }
-        let mut state = State::new(model);
-        let first: Vec<u32> = (0..state.params.body_count).collect();
-        state.remove(&first);
+        let mut identities = Identities::default();
+        for (id, body) in self.model_bodies(0..shapes.len()) {
+            identities.push(Identity::of(id, &body));
+        }
+        let spheres = self.section(Field::Spheres.name()).len() / size_of::<Sphere>();
+        let mut state = State::of_others(model, identities, spheres as u32);
+        let actions = [model.forces.springs.len(), model.forces.applied.len()];
+        self.fits(&state, actions, model.bonds.len())
+            .and_then(|()| self.bodies_fit(&state, model))
+            .map_err(|found| wrong(damaged(found)))?;
+        let places = self.elements::<[f64; 3]>(PLACES);
+        (state.gone, state.traffic) = (found.gone, found.traffic.clone());
+        state.traffic.places = places.iter().copied().map(DVec3::from_array).collect();
+        let entries = self.section(Field::Neighbours.name()).len() / size_of::<u32>();
+        state.params.neighbour_capacity = entries as u32;
+        state.set_actions(self.elements(Field::Actions.name()).into_owned());
+        state.set_bonds(self.elements(Field::Bonds.name()).into_owned());
+        for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
+            let from = self.section(field.name());
+            let expected = state.size_of(field);
+            if from.len() != expected {
+                return Err(wrong(format!(
+                    "found {} bytes of {}, expected {expected}; resume with the version of Rockfall that wrote \
+                     it, {}",
+                    from.len(),
+                    field.name(),
+                    found.rockfall
+                )));
+            }
+            if !field.is_of_bodies() {
+                state.bytes_mut(field).copy_from_slice(from);
+            }
+        }
+        Ok(state)
+    }
+
+    /// Some bodies with their ids, as a model has them: of their motion, only that which nothing changes.
+    fn model_bodies(&self, bodies: Range<usize>) -> impl Iterator<Item = (u64, ModelBody)> + '_ {
+        let shapes = self.elements::<u32>(SHAPES);
+        let ids = self.elements::<u64>(IDS);
         let moving = self.elements::<Body>(Field::Bodies.name());
-        let bodies = shapes.iter().zip(moving.iter()).map(|(&shape, body)| {
+        bodies.map(move |index| {
+            let shape = shapes[index];
             let fixed = shape & FIXED != 0;
             let own = ModelBody {
                 shape: (shape & SHAPE_BITS) as usize,
@@ -734,42 +773,89 @@ impl Checkpoint {
                 group: group_of(shape),
                 ..ModelBody::default()
             };
-            match fixed {
+            let own = match fixed {
                 // A fixed body that moves is kinematic.
                 true => ModelBody {
-                    velocity: body.velocity.as_dvec3(),
-                    angular_velocity: body.angular_momentum.as_dvec3(),
+                    velocity: moving[index].velocity.as_dvec3(),
+                    angular_velocity: moving[index].angular_momentum.as_dvec3(),
                     ..own
                 },
                 false => own,
-            }
-        });
-        state.extend(model, self.elements(IDS).iter().copied().zip(bodies));
-        let actions = [model.forces.springs.len(), model.forces.applied.len()];
-        self.fits(&state, actions, model.bonds.len())
-            .map_err(|found| wrong(damaged(found)))?;
-        let places = self.elements::<[f64; 3]>(PLACES);
-        (state.gone, state.traffic) = (found.gone, found.traffic.clone());
-        state.traffic.places = places.iter().copied().map(DVec3::from_array).collect();
-        state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
-        state.set_actions(self.elements(Field::Actions.name()).into_owned());
-        state.set_bonds(self.elements(Field::Bonds.name()).into_owned());
-        for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
-            let from = self.section(field.name());
-            let to = state.bytes_mut(field);
-            if from.len() != to.len() {
-                return Err(wrong(format!(
-                    "found {} bytes of {}, expected {}; resume with the version of Rockfall that wrote \
-                     it, {}",
-                    from.len(),
-                    field.name(),
-                    to.len(),
-                    found.rockfall
-                )));
-            }
-            to.copy_from_slice(from);
+            };
+            (ids[index], own)
+        })
+    }
+
+    /// The part of a section that belongs to some of `all` elements.
+    fn some(&self, field: Field, all: usize, own: &Range<usize>) -> &[u8] {
+        let bytes = self.section(field.name());
+        let size = bytes.len() / all.max(1);
+        &bytes[size * own.start..size * own.end]
+    }
+}
+
+impl Source for Checkpoint {
+    fn part(&self, whole: &State, bodies: Range<usize>) -> (State, u32) {
+        let mut part = whole.outline();
+        let count = whole.params.body_count as usize;
+        for field in [
+            Field::Bodies,
+            Field::BodyForces,
+            Field::BodyHeat,
+            Field::BodyBonds,
+        ] {
+            part.set_bytes(field, self.some(field, count, &bodies));
         }
-        Ok(state)
+        let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
+        for body in &mut part.bodies {
+            body.first_sphere -= first_sphere;
+        }
+        let spheres = part
+            .bodies
+            .last()
+            .map_or(0, |body| part.spheres_of(body).end);
+        let first = first_sphere as usize;
+        let own = first..first + spheres;
+        part.set_counts(bodies.len() as u32, spheres as u32);
+        if part.params.forces == 1 && part.body_forces.is_empty() {
+            part.start_forces();
+        }
+        let count = whole.params.sphere_count as usize;
+        part.set_bytes(
+            Field::SphereLoads,
+            self.some(Field::SphereLoads, count, &own),
+        );
+        let starts: Cow<[u32]> = self.elements(Field::NeighbourStarts.name());
+        let starts = &starts[own.start..own.end + 1];
+        let before = starts[0];
+        let ends = starts.iter().map(|start| start - before);
+        part.neighbour_starts = ends.collect();
+        let entries = before as usize..starts[spheres] as usize;
+        let count = whole.params.neighbour_capacity as usize;
+        part.set_bytes(
+            Field::Neighbours,
+            self.some(Field::Neighbours, count, &entries),
+        );
+        if whole.params.history_size > 0 {
+            part.set_bytes(Field::History, self.some(Field::History, count, &entries));
+        }
+        (part, first_sphere)
+    }
+
+    fn fill(&self, state: &mut State) {
+        state.make_room();
+        let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+        for field in carried.filter(|field| field.is_of_bodies()) {
+            match self.section(field.name()) {
+                // Forces act that did not when the checkpoint was written.
+                [] if field == Field::BodyForces => {
+                    if state.params.forces == 1 {
+                        state.start_forces();
+                    }
+                }
+                from => state.bytes_mut(field).copy_from_slice(from),
+            }
+        }
     }
 }
 

@@ -49,7 +49,7 @@ use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::reference::ReferenceEngine;
-use crate::step::{Canceller, ClusterCost, Engine, PassTimes, Patience, Work};
+use crate::step::{Canceller, ClusterCost, Engine, PassTimes, Patience, Source, Work};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
 use events::Ears;
@@ -813,16 +813,28 @@ impl Simulation {
         state: &State,
         steps: u64,
     ) -> Result<()> {
-        self.restore_owned(patience, state.clone(), steps).await
+        self.resume(state.clone(), steps);
+        self.replace_by(patience).await
     }
 
-    /// [`Simulation::restore_by`], which takes the state over.
-    pub(crate) async fn restore_owned(
+    /// [`Simulation::restore`] with a state that is [free](State::free), and whose bodies are in a source.
+    ///
+    /// # Errors
+    /// As [`Simulation::restore`].
+    pub(crate) fn restore_from(
         &mut self,
-        patience: Patience,
         state: State,
+        source: Box<dyn Source>,
         steps: u64,
     ) -> Result<()> {
+        self.resume(state, steps);
+        self.engine.replace_from(&mut self.state, source)?;
+        self.aim_again();
+        Ok(())
+    }
+
+    /// Takes over a state, which may be [free](State::free), after so many steps.
+    fn resume(&mut self, state: State, steps: u64) {
         self.state = state;
         self.enter_stages_again(steps);
         if self.state.params.time_step != self.model.time_step as f32 {
@@ -847,7 +859,6 @@ impl Simulation {
         self.steps = steps;
         self.restore_deformation();
         self.set_epoch();
-        self.replace_by(patience).await
     }
 
     /// All bodies as they are now.

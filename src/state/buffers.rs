@@ -119,6 +119,14 @@ macro_rules! buffers {
                     $($Field::$Variant => $crate::state::buffers::kept!($kept),)*
                 }
             }
+
+            /// Whether the buffer has elements for bodies, spheres or their lists, so that a [free](State::free) state does not have
+            /// it.
+            pub(crate) fn is_of_bodies(self) -> bool {
+                match self {
+                    $($Field::$Variant => Per::$Per != Per::Model,)*
+                }
+            }
         }
 
         impl $State {

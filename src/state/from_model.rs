@@ -2,7 +2,6 @@
 
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use super::Identity;
-use super::State;
 use super::bonds::bonds;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
@@ -11,6 +10,7 @@ use super::layout::*;
 use super::pairs::{force_unit, pairs, range};
 use super::population::Moulds;
 use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
+use super::{Identities, State};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
 use crate::model::{Integrator, Law, Model};
@@ -44,12 +44,19 @@ impl State {
     /// The start of a simulation of `model` whose bodies are elsewhere: see [`State::free`].
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub(crate) fn without_elements(model: &Model) -> State {
-        let mut state = State::without_bodies(model);
+        let mut identities = Identities::default();
         model.bodies.visit(|body| {
-            let id = state.identities.len() as u64;
-            state.identities.push(Identity::of(id, body));
+            let id = identities.len() as u64;
+            identities.push(Identity::of(id, body));
         });
-        state.set_counts(state.identities.len() as u32, model.sphere_count() as u32);
+        State::of_others(model, identities, model.sphere_count() as u32)
+    }
+
+    /// The start of a simulation of `model` with other bodies, which have so many spheres and are elsewhere: see [`State::free`].
+    pub(crate) fn of_others(model: &Model, identities: Identities, spheres: u32) -> State {
+        let mut state = State::without_bodies(model);
+        state.set_counts(identities.len() as u32, spheres);
+        state.identities = identities;
         state.begin(model);
         state.stats[0].stale = 1;
         state

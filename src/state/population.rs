@@ -352,7 +352,6 @@ impl State {
     }
 
     /// Has elements again after [`State::free`], all of them zero.
-    #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub(crate) fn make_room(&mut self) {
         self.resize_buffers(|_| true);
     }

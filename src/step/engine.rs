@@ -138,6 +138,17 @@ pub trait Share {
     fn for_each_part(&mut self, fields: &[Field], act: &mut dyn FnMut(&State, &Before));
 }
 
+/// Bodies of a state that are elsewhere, such as in a file.
+#[doc(hidden)]
+pub trait Source: MaybeSend {
+    /// Makes a state of some of the bodies, with all that they carry, but without the places of their spheres. `whole` is the state that
+    /// is [free](State::free) of them. Lists have spheres as the whole has them; so many spheres come before the part.
+    fn part(&self, whole: &State, bodies: Range<usize>) -> (State, u32);
+
+    /// Gives a [free](State::free) state the elements of all bodies.
+    fn fill(&self, state: &mut State);
+}
+
 /// Result of an engine for those who cannot block.
 #[doc(hidden)]
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
@@ -319,6 +330,18 @@ pub trait Engine: MaybeSend {
     /// If a buffer would be larger than the device allows or has memory for.
     fn replace(&mut self, _state: &State) -> Result<()> {
         Ok(())
+    }
+
+    /// [`Engine::replace`] with a state that is [free](State::free), and whose bodies are in a source. An engine that takes them part by
+    /// part leaves it so.
+    ///
+    /// # Errors
+    /// As [`Engine::replace`].
+    fn replace_from(&mut self, state: &mut State, source: Box<dyn Source>) -> Result<()> {
+        source.fill(state);
+        // Both need not be in memory at the same time.
+        drop(source);
+        self.replace(state)
     }
 
     /// [`Engine::replace`] for those who cannot block.

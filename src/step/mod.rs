@@ -56,6 +56,6 @@ pub(crate) mod wall_run;
 pub use canceller::Canceller;
 pub(crate) use engine::Patience;
 pub use engine::{
-    Before, ClusterCost, Engine, Later, PassTimes, Share, SharedFile, Work, WriteSeek,
+    Before, ClusterCost, Engine, Later, PassTimes, Share, SharedFile, Source, Work, WriteSeek,
 };
 pub use pass::Pass;

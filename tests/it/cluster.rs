@@ -179,6 +179,10 @@ fn carried(simulation: &mut Simulation) -> State {
         .iter_mut()
         .for_each(|body| body.displacement_bound = 0.0);
     state
+        .walls
+        .iter_mut()
+        .for_each(|wall| wall.displacement_bound = 0.0);
+    state
 }
 
 /// The summary of a run, but for what is not the same on other machines.
@@ -1063,6 +1067,76 @@ fn a_checkpoint_goes_on_with_any_number_of_ranks() {
             assert_eq!(found, expected, "{count} ranks");
         }
     }
+}
+
+/// Goes on from a checkpoint of the present state.
+fn resume(simulation: &mut Simulation) {
+    let bytes = simulation.checkpoint().unwrap();
+    let checkpoint = Checkpoint::decode(bytes, "test".as_ref()).unwrap();
+    checkpoint.restore(simulation, "test".as_ref()).unwrap();
+    if simulation.cluster_cost().is_some() {
+        assert_eq!(besides_its_part(simulation), 0, "it is in the checkpoint");
+    }
+}
+
+#[test]
+fn a_checkpoint_is_given_out_part_by_part() {
+    let mut forced = forced_crowd(600, DVec3::ZERO, 3);
+    // What one group ignores ignores it.
+    forced.forces.groups[0].ignores = 0b10;
+    for (model, steps) in [
+        (
+            crowd_with_history(Law::HertzMindlin, 1200, DVec3::ZERO, 3),
+            60,
+        ),
+        (bonded_crowd(600, DVec3::ZERO, 1), 60),
+        (forced, 60),
+        (walled_crowd(Law::HookeHistory, 600, DVec3::ZERO, 2), 60),
+        (warm_crowd(Law::HookeHistory, 600, DVec3::ZERO, 4), 60),
+        (periodic_crowd(600, DVec3::ZERO, 5, [true; 3]), 60),
+        (deform::model(deform::ALL_AT_ONCE, 75), 400),
+    ] {
+        let go_on = |simulation: &mut Simulation| {
+            simulation.step(steps).unwrap();
+            resume(simulation);
+            simulation.step(steps).unwrap();
+        };
+        let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        go_on(&mut one);
+        let (summary, expected) = (summed(&mut one), carried(&mut one));
+        for count in [1, 3, 4] {
+            on_ranks(&model, count, |simulation| {
+                go_on(simulation);
+                assert_eq!(besides_its_part(simulation), 0);
+                assert_eq!(summed(simulation), summary, "{count} ranks");
+                let found = carried(simulation);
+                are_equal(&found, &expected, count);
+                // Ranks build lists anew after they got their bodies.
+                assert!(histories(&found) == histories(&expected), "{count} ranks");
+            });
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_of_a_checkpoint_before_the_first_step_is_there() {
+    let model = crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 14);
+    is_held_after(&model, |simulation| {
+        simulation.step(60).unwrap();
+        resume(simulation);
+        let contacts = simulation.contacts().unwrap().count();
+        assert!(contacts > 0);
+        resume(simulation);
+        let handles: Vec<_> = simulation.handles().collect();
+        simulation.despawn_many(&handles[30..60]).unwrap();
+        resume(simulation);
+        let shape = simulation.shape("clump of 3").unwrap();
+        let new = NewBody::new(shape, DVec3::Y * 40.0);
+        let new = simulation.spawn(new).unwrap();
+        resume(simulation);
+        simulation.set_velocity(new, DVec3::Z).unwrap();
+        simulation.step(60).unwrap();
+    });
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::ops::Range;
 use glam::{IVec3, IVec4, Vec3, Vec4};
 
 use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
+use crate::model::Model;
 use crate::state::layout::{
     APPLIED, Action, BROKEN_BY_SHEAR, Body, BodyBonds, BodyForce, BodyHeat, Bond, DynamicWall,
     History, MATERIAL_BITS, MAX_WALLS, NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats,
@@ -421,7 +422,42 @@ impl Checkpoint {
         expect(right, || "sums over the run that cannot be".to_owned())
     }
 
-    /// Checks that it fits the starting state of a model, which has this checkpoint's bodies by now.
+    /// Checks that the bodies and spheres fit a model, whose starting state has their numbers.
+    pub(super) fn bodies_fit(&self, state: &State, model: &Model) -> Sound {
+        /// Bodies that are made at a time.
+        const SOME: usize = 1 << 14;
+        let bodies = self.elements::<Body>(Field::Bodies.name());
+        let spheres = self.elements::<Sphere>(Field::Spheres.name());
+        let materials = state.params.material_count.max(1);
+        let mut next = 0;
+        for first in (0..bodies.len()).step_by(SOME) {
+            let some = first..bodies.len().min(first + SOME);
+            let mut made = state.outline();
+            made.extend(model, self.model_bodies(some.clone()));
+            let mut own = bodies[some].iter().zip(&made.bodies);
+            let same = own.all(|(own, body)| {
+                (own.kind, own.first_sphere) == (body.kind, next + body.first_sphere)
+            });
+            expect(same, || {
+                "bodies of other shapes than those of the scene".to_owned()
+            })?;
+            let end = next as usize + made.spheres.len();
+            let own = spheres.get(next as usize..end).unwrap_or(&[]);
+            let same = own.len() == made.spheres.len()
+                && own.iter().zip(&made.spheres).all(|(own, sphere)| {
+                    own.body == first as u32 + sphere.body && own.tags & MATERIAL_BITS < materials
+                });
+            expect(same, || {
+                "spheres of other bodies than those of the scene".to_owned()
+            })?;
+            next = end as u32;
+        }
+        expect(next as usize == spheres.len(), || {
+            "spheres of no body".to_owned()
+        })
+    }
+
+    /// Checks that all but the bodies fits the starting state of a model.
     pub(super) fn fits(&self, state: &State, actions: [usize; 2], bonds: usize) -> Sound {
         let found = &self.header;
         let params = &state.params;
@@ -438,22 +474,6 @@ impl Checkpoint {
             && found.history_size == params.history_size;
         expect(same_grid, || {
             "another grid than that of the scene".to_owned()
-        })?;
-        let bodies = self.elements::<Body>(Field::Bodies.name());
-        let same = |(own, body): (&Body, &Body)| {
-            (own.kind, own.first_sphere) == (body.kind, body.first_sphere)
-        };
-        let same_bodies =
-            bodies.len() == state.bodies.len() && bodies.iter().zip(&state.bodies).all(same);
-        expect(same_bodies, || {
-            "bodies of other shapes than those of the scene".to_owned()
-        })?;
-        let spheres = self.elements::<Sphere>(Field::Spheres.name());
-        let same_spheres = spheres.iter().zip(&state.spheres).all(|(own, sphere)| {
-            own.body == sphere.body && own.tags & MATERIAL_BITS < params.material_count.max(1)
-        });
-        expect(same_spheres, || {
-            "spheres of other bodies than those of the scene".to_owned()
         })?;
         let walls = self.elements::<Wall>(Field::Walls.name());
         let constant = |wall: &Wall| (wall.material, wall.first_node);

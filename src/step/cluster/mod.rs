@@ -39,8 +39,8 @@
 //! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
 //! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of large fills that are in its block, and gets
-//! others from rank 0. Only where a state is the start, such as that of a checkpoint, the copy is the state until the first step, and
-//! the ranks have no bodies until then.
+//! others from rank 0. Only where a state is the start, the copy is the state until the first step, and the ranks have no bodies until
+//! then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there, some at a time.
 
 mod blocks;
 mod bytes;
@@ -66,7 +66,7 @@ use bytes::{Reader, Writer};
 use engine::RankEngine;
 use part::{Command, LISTS, Lists, Part, Row, SPREAD};
 use share::RankShare;
-use start::{Listed, Recipe};
+use start::{Listed, Recipe, Whole};
 
 use crate::model::error::{Error, Result};
 use crate::model::{Model, ModelBody};
@@ -74,7 +74,7 @@ use crate::state::layout::{Body, Params, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, Identities, State};
 use crate::step::clock::Clock;
-use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile, Work};
+use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile, Source, Work};
 
 /// The engine of rank 0, which steps a scene together with the other ranks.
 pub struct ClusterEngine {
@@ -82,6 +82,8 @@ pub struct ClusterEngine {
     part: Part,
     /// Whether no step has been taken from a state that the host has: its copy is the state then, and the ranks have no bodies.
     fresh: bool,
+    /// Where the bodies of that copy are, if it is free.
+    source: Option<Box<dyn Source>>,
     wanted: Wanted,
     trace: Option<Trace>,
     canceller: Canceller,
@@ -122,6 +124,7 @@ impl ClusterEngine {
             part: Part::new(Arc::clone(&ranks), clock),
             ranks,
             fresh: true,
+            source: None,
             wanted,
             trace: None,
             canceller: Canceller::default(),
@@ -164,12 +167,22 @@ impl ClusterEngine {
     }
 
     /// Gives each rank its part of a state.
-    fn give_out(&mut self, whole: &State) {
+    fn give_out(&mut self, state: &State) {
         self.fresh = false;
+        let source = self.source.take();
+        let source = source.as_deref();
         self.ranks.broadcast(&mut Command::GiveOut.message().0);
         self.part.engine.forget();
+        let whole = Whole { state, source };
         let Part { edges, state, .. } = &mut self.part;
         edges.give_out(state, Some(whole));
+    }
+
+    /// Gives the host's copy of the state its bodies, if they are in a source: somebody asks for them before the first step.
+    fn fill(&mut self, state: &mut State) {
+        if let Some(source) = self.source.take() {
+            source.fill(state);
+        }
     }
 
     /// Has each rank make its part of the bodies with which a model starts, whose state this is.
@@ -296,6 +309,9 @@ impl Engine for ClusterEngine {
 
     fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
         if self.fresh {
+            if fields.iter().any(|field| field.is_of_bodies()) {
+                self.fill(state);
+            }
             return Ok(());
         }
         let mut wanted: Vec<Field> = fields.to_vec();
@@ -449,6 +465,7 @@ impl Engine for ClusterEngine {
         state: &mut State,
     ) -> Result<()> {
         if self.fresh {
+            self.fill(state);
             state.extend(model, bodies);
             return Ok(());
         }
@@ -470,6 +487,7 @@ impl Engine for ClusterEngine {
 
     fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
         if self.fresh {
+            self.fill(state);
             state.remove(bodies);
             return Ok(());
         }
@@ -498,6 +516,12 @@ impl Engine for ClusterEngine {
     }
 
     fn replace(&mut self, state: &State) -> Result<()> {
+        self.source = None;
+        self.begin(state)
+    }
+
+    fn replace_from(&mut self, state: &mut State, source: Box<dyn Source>) -> Result<()> {
+        self.source = Some(source);
         self.begin(state)
     }
 

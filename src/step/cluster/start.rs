@@ -1,5 +1,6 @@
 //! Bodies at the start: each rank makes those of large fills that are in its block, and rank 0 gives out all others.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::model::packing::search::RandomSites;
 use crate::model::{Model, ModelBody};
 use crate::state::layout::{Body, Bond, Sphere};
 use crate::state::{Moulds, State};
+use crate::step::Source;
 
 /// Bodies that rank 0 gives out at a time at most, for what is on its way takes memory there; and how many times there are at least, so
 /// few bodies go the way of many.
@@ -161,6 +163,42 @@ impl<'a> Listed<'a> {
     }
 }
 
+/// State that rank 0 gives out. If it is free, its bodies are in the source.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    pub state: &'a State,
+    pub source: Option<&'a dyn Source>,
+}
+
+/// Some bodies of a state that is given out.
+struct Given<'a> {
+    state: Cow<'a, State>,
+    /// Their indices there.
+    bodies: Range<usize>,
+    /// Number of spheres of the whole before those of this state.
+    spheres: u32,
+}
+
+impl<'a> Whole<'a> {
+    fn some(&self, bodies: Range<usize>) -> Given<'a> {
+        match self.source {
+            None => Given {
+                state: Cow::Borrowed(self.state),
+                bodies,
+                spheres: 0,
+            },
+            Some(source) => {
+                let (state, spheres) = source.part(self.state, bodies.clone());
+                Given {
+                    state: Cow::Owned(state),
+                    bodies: 0..bodies.len(),
+                    spheres,
+                }
+            }
+        }
+    }
+}
+
 /// Has rank 0 `send` a message to each rank about some of so many bodies at a time, and each `receive` its own.
 fn in_rounds(
     ranks: &dyn Ranks,
@@ -227,17 +265,19 @@ impl Edges {
         self.end_start();
     }
 
-    /// Gives each rank the bodies in its block, which rank 0 has in a `state`.
-    pub fn give_out(&mut self, part: &mut State, state: Option<&State>) {
+    /// Gives each rank the bodies in its block, which rank 0 has in a `whole`.
+    pub fn give_out(&mut self, part: &mut State, whole: Option<Whole>) {
         let ranks = Arc::clone(&self.post.ranks);
-        let mut bodies = [state.map_or(0, |state| state.bodies.len() as i64)];
+        let mut bodies = [whole.map_or(0, |whole| i64::from(whole.state.params.body_count))];
         ranks.maximum(&mut bodies);
         let bodies = bodies[0] as usize;
         let mut costs = Costs::default();
         let mut owners = (0..ranks.count()).cycle();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            if let (Some(state), Some(owner)) = (state, owners.next()) {
-                let (places, costs) = Edges::places_and_costs(state, state.bodies[bodies].iter());
+            if let (Some(whole), Some(owner)) = (whole, owners.next()) {
+                let some = whole.some(bodies);
+                let bodies = some.state.bodies[some.bodies].iter();
+                let (places, costs) = Edges::places_and_costs(&some.state, bodies);
                 messages[owner].put_all(&places);
                 messages[owner].put_all(&costs);
             }
@@ -248,16 +288,18 @@ impl Edges {
         let blocks = self.blocks.as_ref().expect("space has been cut");
         let mut given = Come::default();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            let Some(state) = state else { return };
-            for index in bodies {
-                let body = &state.bodies[index];
+            let Some(whole) = whole else { return };
+            let some = whole.some(bodies.clone());
+            for (index, place) in some.bodies.zip(bodies) {
+                let body = &some.state.bodies[index];
                 let message = &mut messages[blocks.owner(&Edges::place(body.cell, body.offset))];
                 let entry = Entry {
-                    body: index as u32,
-                    first_sphere: body.first_sphere,
+                    body: place as u32,
+                    first_sphere: some.spheres + body.first_sphere,
                     ghost: false,
                 };
-                write_moved(state, index, entry, &state.bonds, message, |sphere| sphere);
+                let bonds = &whole.state.bonds;
+                write_moved(&some.state, index, entry, bonds, message, |sphere| sphere);
             }
         };
         in_rounds(&*ranks, bodies, send, |message| {
