@@ -217,8 +217,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
     let mut watch = Watch::new(&simulation, super::log::elapsed);
     if resumed.is_some() {
-        // What there was to say of the state that the run goes on from has been said.
-        watch.look_at(&mut simulation)?;
+        watch = watch.of_resumed();
     }
     let mut ending = Ending::of(&scene);
     let mut others: Vec<&mut dyn Observer> = vec![&mut watch, &mut beat];

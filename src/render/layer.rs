@@ -17,7 +17,7 @@ pub(crate) type Rectangle = [u32; 4];
 /// A painting that is kept, and laid over pictures of the same size.
 pub(crate) struct Layer {
     pub size: [u32; 2],
-    /// What is painted onto; colours are multiplied by how much they hide.
+    /// Texture that is painted onto; its colours are multiplied by how much they hide.
     pub view: wgpu::TextureView,
     program: Program,
     /// Parts that are painted on. No two of them overlap, or a part would be laid over a picture twice.

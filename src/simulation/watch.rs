@@ -42,6 +42,8 @@ pub struct Watch {
     limits: [f64; 3],
     energy: Option<Energies>,
     bounds: (DVec3, DVec3),
+    /// Whether the next look says nothing.
+    is_quiet: bool,
     slice: u64,
     at: u64,
     /// The time since an arbitrary start.
@@ -76,10 +78,19 @@ impl Watch {
             limits: [deep, GROWTH, 1.0],
             energy: None,
             bounds: bounds(simulation.model()),
+            is_quiet: false,
             slice: 1,
             at: simulation.steps() + 1,
             clock,
             since: clock(),
+        }
+    }
+
+    /// Has the first look say nothing, for a run that is resumed: what there is to say of its state has been said.
+    pub fn of_resumed(self) -> Watch {
+        Watch {
+            is_quiet: true,
+            ..self
         }
     }
 
@@ -120,14 +131,14 @@ impl Watch {
         energy: Option<Energy>,
         outside: &Outside,
     ) -> Vec<String> {
-        [
+        let all = [
             self.overlap(whole),
             energy.and_then(|energy| self.growth(whole, energy)),
             self.outside(whole, outside),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        ];
+        let is_quiet = std::mem::take(&mut self.is_quiet);
+        let said = all.into_iter().flatten().filter(|_| !is_quiet);
+        said.collect()
     }
 
     fn overlap(&mut self, snapshot: &Snapshot) -> Option<String> {

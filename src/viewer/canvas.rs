@@ -29,7 +29,7 @@ pub(super) struct Canvas {
     painter: egui_wgpu::Renderer,
     /// Last painting of egui, to be laid over pictures.
     layer: Option<Layer>,
-    /// When it was painted; `None` if nothing was painted on the layer yet.
+    /// Time of that painting; `None` if nothing was painted on the layer yet.
     painted: Option<Instant>,
     /// Whether egui took part in an event since it was painted last.
     pub has_heard: bool,

@@ -143,6 +143,25 @@ fn a_body_that_leaves_is_said() {
 }
 
 #[test]
+fn what_was_said_of_a_run_is_not_said_again_when_it_is_resumed() {
+    let mut scene = ball();
+    scene["bodies"][0]["velocity"] = json!([1, 0, 0]);
+    scene["materials"]["stone"]["friction"] = json!(0);
+    scene["domain"] =
+        json!({ "min": [-0.5, -1, -1], "max": [0.5, 1, 1], "periodic": [false, false, true] });
+    let mut simulation = simulate(&scene.to_string());
+    let [mut early, mut late] = [(); 2].map(|()| Watch::new(&simulation, clock).of_resumed());
+    assert_eq!(early.look_at(&mut simulation).unwrap(), [""; 0]);
+    simulation.step(10_000).unwrap();
+    // It has left since.
+    assert_eq!(early.look_at(&mut simulation).unwrap().len(), 1);
+    // It had left before.
+    for _ in 0..2 {
+        assert_eq!(late.look_at(&mut simulation).unwrap(), [""; 0]);
+    }
+}
+
+#[test]
 fn energy_that_walls_bring_is_not_said() {
     let moving = |key: &str, how: Value| {
         let mut scene = ball();

@@ -82,7 +82,7 @@ pub struct ClusterEngine {
     part: Part,
     /// Whether no step has been taken from a state that the host has: its copy is the state then, and the ranks have no bodies.
     fresh: bool,
-    /// Where the bodies of that copy are, if it is free.
+    /// Source of the bodies of that copy, if it is free.
     source: Option<Box<dyn Source>>,
     wanted: Wanted,
     trace: Option<Trace>,
