@@ -265,7 +265,7 @@ impl Edges {
         self.end_start();
     }
 
-    /// Gives each rank the bodies in its block, which rank 0 has in a `whole`.
+    /// Gives each rank the bodies in its block; rank 0 has the `whole`.
     pub fn give_out(&mut self, part: &mut State, whole: Option<Whole>) {
         let ranks = Arc::clone(&self.post.ranks);
         let mut bodies = [whole.map_or(0, |whole| i64::from(whole.state.params.body_count))];
