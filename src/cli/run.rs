@@ -217,7 +217,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
     let mut watch = Watch::new(&simulation, super::log::elapsed);
     if resumed.is_some() {
-        watch = watch.of_resumed();
+        watch = watch.quiet_at_first();
     }
     let mut ending = Ending::of(&scene);
     let mut others: Vec<&mut dyn Observer> = vec![&mut watch, &mut beat];

@@ -40,8 +40,8 @@ impl Layer {
         })
     }
 
-    /// Sets the parts that are painted on, which may overlap. The others are not laid over pictures, as that takes a software
-    /// driver longer than the rest of a coarse picture.
+    /// Sets the parts that are painted on, which may overlap. The others are left out: laying all of a layer over each picture
+    /// took a software driver a fifth of its time.
     pub fn set_parts(&mut self, parts: impl IntoIterator<Item = Rectangle>) {
         self.parts = tiled(parts, self.size);
     }

@@ -728,7 +728,7 @@ impl Checkpoint {
             identities.push(Identity::of(id, &body));
         }
         let spheres = self.section(Field::Spheres.name()).len() / size_of::<Sphere>();
-        let mut state = State::of_others(model, identities, spheres as u32);
+        let mut state = State::free_with(model, identities, spheres as u32);
         let actions = [model.forces.springs.len(), model.forces.applied.len()];
         self.fits(&state, actions, model.bonds.len())
             .and_then(|()| self.bodies_fit(&state, model))
@@ -787,7 +787,7 @@ impl Checkpoint {
     }
 
     /// The part of a section that belongs to some of `all` elements.
-    fn some(&self, field: Field, all: usize, own: &Range<usize>) -> &[u8] {
+    fn bytes_of(&self, field: Field, all: usize, own: &Range<usize>) -> &[u8] {
         let bytes = self.section(field.name());
         let size = bytes.len() / all.max(1);
         &bytes[size * own.start..size * own.end]
@@ -804,7 +804,7 @@ impl Source for Checkpoint {
             Field::BodyHeat,
             Field::BodyBonds,
         ] {
-            part.set_bytes(field, self.some(field, count, &bodies));
+            part.set_bytes(field, self.bytes_of(field, count, &bodies));
         }
         let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
         for body in &mut part.bodies {
@@ -823,7 +823,7 @@ impl Source for Checkpoint {
         let count = whole.params.sphere_count as usize;
         part.set_bytes(
             Field::SphereLoads,
-            self.some(Field::SphereLoads, count, &own),
+            self.bytes_of(Field::SphereLoads, count, &own),
         );
         let starts: Cow<[u32]> = self.elements(Field::NeighbourStarts.name());
         let starts = &starts[own.start..own.end + 1];
@@ -834,10 +834,13 @@ impl Source for Checkpoint {
         let count = whole.params.neighbour_capacity as usize;
         part.set_bytes(
             Field::Neighbours,
-            self.some(Field::Neighbours, count, &entries),
+            self.bytes_of(Field::Neighbours, count, &entries),
         );
         if whole.params.history_size > 0 {
-            part.set_bytes(Field::History, self.some(Field::History, count, &entries));
+            part.set_bytes(
+                Field::History,
+                self.bytes_of(Field::History, count, &entries),
+            );
         }
         (part, first_sphere)
     }

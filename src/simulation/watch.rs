@@ -87,7 +87,7 @@ impl Watch {
     }
 
     /// Has the first look say nothing, for a run that is resumed: what there is to say of its state has been said.
-    pub fn of_resumed(self) -> Watch {
+    pub fn quiet_at_first(self) -> Watch {
         Watch {
             is_quiet: true,
             ..self

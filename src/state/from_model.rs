@@ -49,11 +49,11 @@ impl State {
             let id = identities.len() as u64;
             identities.push(Identity::of(id, body));
         });
-        State::of_others(model, identities, model.sphere_count() as u32)
+        State::free_with(model, identities, model.sphere_count() as u32)
     }
 
     /// The start of a simulation of `model` with other bodies, which have so many spheres and are elsewhere: see [`State::free`].
-    pub(crate) fn of_others(model: &Model, identities: Identities, spheres: u32) -> State {
+    pub(crate) fn free_with(model: &Model, identities: Identities, spheres: u32) -> State {
         let mut state = State::without_bodies(model);
         state.set_counts(identities.len() as u32, spheres);
         state.identities = identities;

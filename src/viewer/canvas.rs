@@ -350,10 +350,8 @@ fn covered(
             .indices
             .chunks_exact(3)
             .map(|corners| {
-                let places = corners
-                    .iter()
-                    .map(|&corner| mesh.vertices[corner as usize].pos);
-                egui::Rect::from_points(&places.collect::<Vec<_>>()).intersect(clip)
+                let places = [0, 1, 2].map(|k| mesh.vertices[corners[k] as usize].pos);
+                egui::Rect::from_points(&places).intersect(clip)
             })
             .collect(),
     };

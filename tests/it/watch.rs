@@ -150,7 +150,7 @@ fn what_was_said_of_a_run_is_not_said_again_when_it_is_resumed() {
     scene["domain"] =
         json!({ "min": [-0.5, -1, -1], "max": [0.5, 1, 1], "periodic": [false, false, true] });
     let mut simulation = simulate(&scene.to_string());
-    let [mut early, mut late] = [(); 2].map(|()| Watch::new(&simulation, clock).of_resumed());
+    let [mut early, mut late] = [(); 2].map(|()| Watch::new(&simulation, clock).quiet_at_first());
     assert_eq!(early.look_at(&mut simulation).unwrap(), [""; 0]);
     simulation.step(10_000).unwrap();
     // It has left since.

@@ -170,7 +170,7 @@ pub(super) struct Whole<'a> {
     pub source: Option<&'a dyn Source>,
 }
 
-/// Some bodies of a state that is given out.
+/// A part of a state that is given out.
 struct Given<'a> {
     state: Cow<'a, State>,
     /// Their indices there.
@@ -180,7 +180,7 @@ struct Given<'a> {
 }
 
 impl<'a> Whole<'a> {
-    fn some(&self, bodies: Range<usize>) -> Given<'a> {
+    fn part(&self, bodies: Range<usize>) -> Given<'a> {
         match self.source {
             None => Given {
                 state: Cow::Borrowed(self.state),
@@ -275,9 +275,9 @@ impl Edges {
         let mut owners = (0..ranks.count()).cycle();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
             if let (Some(whole), Some(owner)) = (whole, owners.next()) {
-                let some = whole.some(bodies);
-                let bodies = some.state.bodies[some.bodies].iter();
-                let (places, costs) = Edges::places_and_costs(&some.state, bodies);
+                let given = whole.part(bodies);
+                let bodies = given.state.bodies[given.bodies].iter();
+                let (places, costs) = Edges::places_and_costs(&given.state, bodies);
                 messages[owner].put_all(&places);
                 messages[owner].put_all(&costs);
             }
@@ -286,26 +286,26 @@ impl Edges {
         self.cut_first(part, costs);
 
         let blocks = self.blocks.as_ref().expect("space has been cut");
-        let mut given = Come::default();
+        let mut come = Come::default();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
             let Some(whole) = whole else { return };
-            let some = whole.some(bodies.clone());
-            for (index, place) in some.bodies.zip(bodies) {
-                let body = &some.state.bodies[index];
+            let given = whole.part(bodies.clone());
+            for (index, place) in given.bodies.zip(bodies) {
+                let body = &given.state.bodies[index];
                 let message = &mut messages[blocks.owner(&Edges::place(body.cell, body.offset))];
                 let entry = Entry {
                     body: place as u32,
-                    first_sphere: some.spheres + body.first_sphere,
+                    first_sphere: given.spheres + body.first_sphere,
                     ghost: false,
                 };
                 let bonds = &whole.state.bonds;
-                write_moved(&some.state, index, entry, bonds, message, |sphere| sphere);
+                write_moved(&given.state, index, entry, bonds, message, |sphere| sphere);
             }
         };
         in_rounds(&*ranks, bodies, send, |message| {
-            given.read_all(part, message)
+            come.read_all(part, message)
         });
-        self.gather(part, Vec::new(), given);
+        self.gather(part, Vec::new(), come);
         self.swap_heat(part);
         self.end_start();
     }
