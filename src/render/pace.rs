@@ -113,6 +113,18 @@ pub fn frame_time(is_software: bool) -> Duration {
     }
 }
 
+/// Wall time of the steps that are taken at a time while a picture is late.
+#[cfg(not(target_family = "wasm"))]
+const SLICE: Duration = Duration::from_millis(5);
+
+/// Number of steps to take at a time if there is so much time `left` for them, and each takes `step_time` (s).
+///
+/// None if half a step is too long. All steps at once save what it takes to begin and to end some.
+pub fn steps_within(left: Duration, step_time: f64) -> u64 {
+    const MOST: f64 = 1e6;
+    (left.as_secs_f64() / step_time).round().min(MOST) as u64
+}
+
 /// Times at which frames end.
 #[cfg(not(target_family = "wasm"))]
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,14 +147,14 @@ impl Beat {
 
 /// Runs `steps` on a thread of its own while `draw` draws. Returns the result of `draw`, and the time that `steps` took.
 ///
-/// `steps` gets a function that takes the expected time of the next steps and tells whether to stop. It tells so once the
-/// picture is drawn, if `end` is nearer now than after these steps.
+/// `steps` gets a function that returns the time left for steps: until `end`, and at least [`SLICE`] as long as the picture
+/// is not drawn.
 ///
 /// # Errors
 /// The error of `steps`, in place of their time.
 #[cfg(not(target_family = "wasm"))]
 pub fn beside<T>(
-    steps: impl FnOnce(&dyn Fn(Duration) -> bool) -> Result<()> + Send,
+    steps: impl FnOnce(&dyn Fn() -> Duration) -> Result<()> + Send,
     end: Instant,
     draw: impl FnOnce() -> T,
 ) -> (T, Result<Duration>) {
@@ -157,10 +169,14 @@ pub fn beside<T>(
     thread::scope(|scope| {
         let stepping = scope.spawn(|| {
             let start = Instant::now();
-            let is_over = |next: Duration| {
-                is_drawn.load(Ordering::Acquire) && Instant::now() + next / 2 >= end
+            let left = || {
+                let left = end.saturating_duration_since(Instant::now());
+                match is_drawn.load(Ordering::Acquire) {
+                    true => left,
+                    false => left.max(SLICE),
+                }
             };
-            steps(&is_over).map(|()| start.elapsed())
+            steps(&left).map(|()| start.elapsed())
         });
         let drawn = {
             let _drawn = Drawn(&is_drawn);
@@ -244,6 +260,38 @@ mod tests {
         assert!((0.3..0.85).contains(&part), "{part}");
         let part = learn(&mut pace, &[600; 4]);
         assert!(part < 0.2, "{part}");
+    }
+
+    #[test]
+    fn steps_fill_the_time_that_is_left() {
+        let within = |ms: u64, step_time: f64| steps_within(Duration::from_millis(ms), step_time);
+        assert_eq!(
+            [95, 14, 7, 6, 0].map(|ms| within(ms, 0.013)),
+            [7, 1, 1, 0, 0]
+        );
+        assert_eq!(within(1000, 1e-12), 1_000_000);
+    }
+
+    #[test]
+    fn time_is_left_until_the_end_and_while_a_picture_is_drawn() {
+        const LATER: Duration = Duration::from_secs(3600);
+        let first_of = |end: Instant| {
+            let mut first = Duration::ZERO;
+            let (show, shown) = std::sync::mpsc::channel();
+            let steps = |left: &dyn Fn() -> Duration| {
+                first = left();
+                show.send(()).unwrap();
+                while left() == SLICE {
+                    thread::yield_now();
+                }
+                Ok(())
+            };
+            beside(steps, end, || shown.recv().unwrap()).1.unwrap();
+            first
+        };
+        assert_eq!(first_of(Instant::now()), SLICE);
+        let left = first_of(Instant::now() + LATER);
+        assert!(left > LATER / 2 && left <= LATER, "{left:?}");
     }
 
     #[test]

@@ -8,15 +8,13 @@ use web_time::Instant;
 
 use super::PATIENCE;
 use crate::model::error::Result;
+use crate::render::pace::steps_within;
 #[cfg(not(target_family = "wasm"))]
 use crate::render::pace::{Beat, beside};
 use crate::simulation::Simulation;
 
 /// Wall time that steps may take between two pictures where one thread has to do both: the window stays responsive.
 const BUDGET: Duration = Duration::from_millis(30);
-
-/// Wall time of the steps that are taken at a time: as long, a picture that is due may wait for the state.
-const SLICE: Duration = Duration::from_millis(5);
 
 /// Wall time between two pictures that is made up for at most; a window that was hidden does not jump.
 const LONGEST: f64 = 0.1;
@@ -38,7 +36,7 @@ pub(super) struct Clock {
     owed: f64,
     last: Option<Instant>,
     /// Wall time of a step, on average, s.
-    step_time: f64,
+    step_time: Option<f64>,
     #[cfg(not(target_family = "wasm"))]
     beat: Beat,
 }
@@ -52,7 +50,7 @@ impl Clock {
             lags: false,
             owed: 0.0,
             last: None,
-            step_time: 1e-3,
+            step_time: None,
             #[cfg(not(target_family = "wasm"))]
             beat: Beat::default(),
         }
@@ -65,8 +63,8 @@ impl Clock {
             return Ok(());
         }
         let deadline = Instant::now() + BUDGET;
-        self.advance_until(simulation, &|_| Instant::now() >= deadline)
-            .await
+        let left = || deadline.saturating_duration_since(Instant::now());
+        self.advance_within(simulation, &left).await
     }
 
     /// Takes the steps that are due [beside a picture](beside) that is drawn, no less than some. Returns what `draw` does, and how
@@ -84,8 +82,7 @@ impl Clock {
             return (draw(), Ok(Duration::ZERO));
         }
         let end = self.beat.end(start, length);
-        let steps =
-            |is_over: &dyn Fn(Duration) -> bool| block_on(self.advance_until(simulation, is_over));
+        let steps = |left: &dyn Fn() -> Duration| block_on(self.advance_within(simulation, left));
         beside(steps, end, draw)
     }
 
@@ -107,11 +104,11 @@ impl Clock {
         self.last = Some(Instant::now());
     }
 
-    /// Takes the steps that are due until `is_over`, which is told how long the next ones take.
-    async fn advance_until(
+    /// Takes the steps that are due, as far as time is `left` for them.
+    async fn advance_within(
         &mut self,
         simulation: &mut Simulation,
-        is_over: &dyn Fn(Duration) -> bool,
+        left: &dyn Fn() -> Duration,
     ) -> Result<()> {
         let now = Instant::now();
         let passed = self.last.map_or(0.0, |last| (now - last).as_secs_f64());
@@ -122,13 +119,13 @@ impl Clock {
         let time_step = simulation.model().time_step;
         let mut is_first = true;
         while self.owed >= time_step {
-            let affordable = (SLICE.as_secs_f64() / self.step_time).clamp(1.0, 1e6);
-            let steps = (self.owed / time_step).floor().min(affordable) as u64;
-            let next = Duration::from_secs_f64(steps as f64 * self.step_time);
-            if !is_first && is_over(next) {
+            let affordable = self.step_time.map_or(1, |each| steps_within(left(), each));
+            if !is_first && affordable == 0 {
                 break;
             }
             is_first = false;
+            let due = (self.owed / time_step).floor() as u64;
+            let steps = affordable.clamp(1, due);
             self.take(simulation, steps).await?;
             self.owed -= steps as f64 * time_step;
         }
@@ -160,7 +157,8 @@ impl Clock {
         let start = Instant::now();
         simulation.step_by(PATIENCE, steps).await?;
         let each = start.elapsed().as_secs_f64() / steps.max(1) as f64;
-        self.step_time += NEW * (each - self.step_time);
+        let known = self.step_time.unwrap_or(each);
+        self.step_time = Some(known + NEW * (each - known));
         Ok(())
     }
 }

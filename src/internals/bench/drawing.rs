@@ -47,7 +47,7 @@ mod run {
     use super::{Draw, Drawing};
     use crate::internals::bench::Spread;
     use crate::model::error::Result;
-    use crate::render::pace::{BESIDE_STEPS, Beat, beside, frame_time};
+    use crate::render::pace::{BESIDE_STEPS, Beat, beside, frame_time, steps_within};
     use crate::render::{Camera, Look, Pace, Renderer, target};
     use crate::simulation::Simulation;
     use crate::step::Patience;
@@ -64,9 +64,6 @@ mod run {
         true => Duration::from_millis(300),
         false => Duration::from_secs(5),
     };
-
-    /// Wall time of the steps that are taken at a time.
-    const SLICE: f64 = 5e-3;
 
     /// Draws pictures beside the steps of a simulation, of which one takes `ms_per_step` alone.
     pub fn draw(simulation: &mut Simulation, how: &Draw, ms_per_step: f64) -> Result<Drawing> {
@@ -107,16 +104,15 @@ mod run {
                 context.wait()?;
                 Ok(start.elapsed())
             };
-            let steps = |is_over: &dyn Fn(Duration) -> bool| -> Result<()> {
-                loop {
+            let steps = |left: &dyn Fn() -> Duration| -> Result<()> {
+                let mut count = steps_within(left(), step_time).max(1);
+                while count > 0 {
                     let start = Instant::now();
-                    let count = (SLICE / step_time).clamp(1.0, 1e6) as u64;
                     simulation.step(count)?;
                     step_time = start.elapsed().as_secs_f64() / count as f64;
-                    if is_over(start.elapsed()) {
-                        return Ok(());
-                    }
+                    count = steps_within(left(), step_time);
                 }
+                Ok(())
             };
             let end = beat.end(start, frame_time(is_software));
             let (drawn, stepped) = beside(steps, end, draw);
