@@ -1062,7 +1062,7 @@ impl World {
     fn restore(&self, py: Python<'_>, bytes: &[u8], file: PathBuf) -> PyResult<()> {
         let bytes = bytes.to_vec();
         self.change(py, |simulation| {
-            Checkpoint::decode(bytes, &file)?.restore(simulation, &file)
+            Checkpoint::decode(bytes, &file)?.restore(simulation)
         })
     }
 

@@ -1,13 +1,14 @@
 //! Checkpoints as files. A file is whole or not there: it is written to another name and renamed.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::aside::{name, part, write_aside};
 use crate::model::error::{Error, Result};
 use crate::simulation::Simulation;
-use crate::simulation::checkpoint::{Checkpoint, encode, unreadable};
+use crate::simulation::checkpoint::{Checkpoint, Storage, encode, unreadable};
 use crate::simulation::snapshot::Snapshot;
 
 /// Writes a checkpoint, whole or not at all; see [`encode`].
@@ -28,14 +29,44 @@ pub fn write_checkpoint(
     Ok(())
 }
 
+/// A file, of which some bytes are read at a time.
+#[derive(Debug)]
+struct Stored {
+    file: Mutex<File>,
+    length: u64,
+}
+
+impl Stored {
+    fn open(path: &Path) -> io::Result<Stored> {
+        let mut file = File::open(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        Ok(Stored {
+            file: file.into(),
+            length,
+        })
+    }
+}
+
+impl Storage for Stored {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(into)
+    }
+}
+
 impl Checkpoint {
-    /// Reads the file of a checkpoint.
+    /// Reads the file of a checkpoint, all of it once. What is wanted of it later is read then.
     ///
     /// # Errors
     /// If the file cannot be read, and as [`Checkpoint::decode`].
     pub fn read(path: &Path) -> Result<Checkpoint> {
-        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
-        Checkpoint::decode(bytes, path)
+        let stored = Stored::open(path).map_err(|error| unreadable(path, &error))?;
+        Checkpoint::open(Box::new(stored), path)
     }
 }
 
@@ -77,6 +108,6 @@ impl Simulation {
     /// If the file is no whole checkpoint of this scene and this version of Rockfall, or the device has
     /// no memory for its state.
     pub fn read_checkpoint(&mut self, path: &Path) -> Result<()> {
-        Checkpoint::read(path)?.restore(self, path)
+        Checkpoint::read(path)?.restore(self)
     }
 }

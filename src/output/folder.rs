@@ -747,7 +747,7 @@ impl RunFolder {
         self.wait()?;
         let file = self.path.join(Self::CHECKPOINT);
         if file.exists() {
-            Checkpoint::read(&file)?.restore(simulation, &file)?;
+            Checkpoint::read(&file)?.restore(simulation)?;
         } else {
             let start = State::new(simulation.model());
             simulation.restore(&start, 0)?;

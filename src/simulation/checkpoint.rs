@@ -23,16 +23,18 @@
 mod sound;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use bytemuck::{AnyBitPattern, pod_collect_to_vec, pod_read_unaligned, try_cast_slice};
+use bytemuck::{Pod, cast_slice_mut, pod_collect_to_vec, zeroed_vec};
 use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::math::{self, hash::Hasher};
+use crate::math;
+use crate::math::hash::{BLOCK, Hasher};
 use crate::model::clump::Clump;
 use crate::model::error::{Error, Result};
 use crate::model::flow::Traffic;
@@ -45,7 +47,7 @@ use crate::state::layout::{self, Body, Sphere, WALL};
 use crate::state::{
     Dissipated, Field, Identities, Identity, State, angular_velocity, body_orientation, quantities,
 };
-use crate::step::{SharedFile, Source};
+use crate::step::{MaybeSend, SharedFile, Source};
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -196,6 +198,10 @@ pub(crate) struct BodyBefore {
     pub quantities: Quantities,
 }
 
+/// For each of some walls, its index in the old run, if it was there; and for each facet of the old run, its index among the facets of
+/// these walls.
+pub(crate) type KeptWalls = (Vec<Option<usize>>, Vec<Option<u32>>);
+
 /// Name of the section that has the shapes of the bodies.
 const SHAPES: &str = "shape_of_body";
 /// Name of the section that has the ids of the bodies.
@@ -213,15 +219,88 @@ fn group_of(shape: u32) -> usize {
     ((shape & !FIXED) >> GROUP_SHIFT) as usize
 }
 
-/// A checkpoint read from a file: complete, and of this version's format.
-#[derive(Clone, Debug, PartialEq)]
+/// The bytes of a checkpoint, in memory or elsewhere, such as in a file.
+pub trait Storage: fmt::Debug + MaybeSend {
+    /// Number of bytes.
+    fn length(&self) -> u64;
+
+    /// Fills `into` with the bytes from an offset on.
+    ///
+    /// # Errors
+    /// If there are fewer, or they cannot be read.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()>;
+}
+
+impl Storage for Vec<u8> {
+    fn length(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let rest = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.get(start..));
+        let own = rest.and_then(|rest| rest.get(..into.len()));
+        into.copy_from_slice(own.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// A checkpoint: complete, and of this version's format.
+///
+/// Only its header is in memory. All else stays in its [`Storage`], and is read when somebody asks for it.
+#[derive(Debug)]
 pub struct Checkpoint {
     /// Header.
     #[doc(hidden)]
     pub header: Header,
-    bytes: Vec<u8>,
+    storage: Box<dyn Storage>,
+    /// Name of its file, for errors.
+    file: PathBuf,
     /// Starts of the sections.
-    starts: Vec<usize>,
+    starts: Vec<u64>,
+}
+
+/// Bodies and the like that are read at a time: a few MB.
+const SOME: usize = 1 << 14;
+
+/// Ranges of [`SOME`] of so many elements, one after the other.
+fn pieces(count: usize) -> impl Iterator<Item = Range<usize>> {
+    let starts = (0..count).step_by(SOME);
+    starts.map(move |start| start..count.min(start + SOME))
+}
+
+/// Reason why a checkpoint is not taken.
+enum Fault {
+    Unread(io::Error),
+    /// It is complete, but has impossible contents; the text follows the word "found".
+    Damaged(String),
+    /// The text is a sentence: what was found, expected and what to do.
+    Refused(String),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Unread(error)
+    }
+}
+
+impl Fault {
+    /// The error that names `file`.
+    fn of(self, file: &Path) -> Error {
+        let problem = match self {
+            Fault::Unread(error) => return unreadable(file, &error),
+            Fault::Damaged(found) => format!(
+                "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \
+                 or belongs to another program: take an earlier one, or start the run again"
+            ),
+            Fault::Refused(problem) => problem,
+        };
+        Error::Checkpoint {
+            file: file.to_owned(),
+            problem,
+        }
+    }
 }
 
 /// Writes the bytes of a checkpoint.
@@ -363,14 +442,6 @@ pub fn hash(bytes: &[u8]) -> u64 {
     math::hash::hash(bytes)
 }
 
-/// The error of a checkpoint that is complete but has impossible contents.
-fn damaged(found: String) -> String {
-    format!(
-        "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \
-         or belongs to another program: take an earlier one, or start the run again"
-    )
-}
-
 /// The error of a checkpoint whose file cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Error {
     Error::Checkpoint {
@@ -417,72 +488,89 @@ impl Checkpoint {
     /// If they are no checkpoint, are incomplete, or were written by a version of Rockfall with another format or
     /// other buffers.
     pub fn decode(bytes: Vec<u8>, file: &Path) -> Result<Checkpoint> {
-        Checkpoint::parse(bytes).map_err(|problem| Error::Checkpoint {
-            file: file.to_owned(),
-            problem,
-        })
+        Checkpoint::open(Box::new(bytes), file)
     }
 
-    fn parse(bytes: Vec<u8>) -> std::result::Result<Checkpoint, String> {
+    /// Does as [`Checkpoint::decode`] with bytes that stay where they are.
+    ///
+    /// # Errors
+    /// If they cannot be read, and as [`Checkpoint::decode`].
+    pub fn open(storage: Box<dyn Storage>, file: &Path) -> Result<Checkpoint> {
+        Checkpoint::parse(storage, file).map_err(|fault| fault.of(file))
+    }
+
+    fn parse(storage: Box<dyn Storage>, file: &Path) -> std::result::Result<Checkpoint, Fault> {
         const OTHER: &str = "take one that was written by `rockfall run`";
         const NOT_WHOLE: &str = "was it cut off while being copied, or was the disk full? take an earlier one, or \
                                  start the run again";
-        let start = bytes.get(..MAGIC.len()).unwrap_or(&bytes);
-        if start != &MAGIC[..start.len()] || start.is_empty() {
-            return Err(format!(
+        let refused = |problem: String| Err(Fault::Refused(problem));
+        let length = storage.length();
+        let bytes = |start: u64, count: u64| -> std::result::Result<Vec<u8>, Fault> {
+            if start.checked_add(count).is_none_or(|end| end > length) {
+                return Err(Fault::Refused(format!(
+                    "found {length} bytes without the rest, expected a whole checkpoint; {NOT_WHOLE}"
+                )));
+            }
+            let mut bytes = zeroed_vec(count as usize);
+            storage.read_at(start, &mut bytes)?;
+            Ok(bytes)
+        };
+        let start = bytes(0, length.min(MAGIC.len() as u64))?;
+        if start != MAGIC[..start.len()] || start.is_empty() {
+            return refused(format!(
                 "found a file of another kind, expected a checkpoint; {OTHER}"
             ));
         }
-        let word = |at: usize| {
-            let word = bytes.get(at..at + 4)?;
-            Some(u32::from_le_bytes(word.try_into().expect("four bytes")))
+        let word = |at: u64| -> std::result::Result<u32, Fault> {
+            let word = bytes(at, 4)?;
+            Ok(u32::from_le_bytes(word.try_into().expect("four bytes")))
         };
-        let cut = || {
-            let length = bytes.len();
-            format!(
-                "found {length} bytes without the rest, expected a whole checkpoint; {NOT_WHOLE}"
-            )
-        };
-        let version = word(16).ok_or_else(cut)?;
+        let version = word(16)?;
         if version != VERSION {
-            return Err(format!(
+            return refused(format!(
                 "found version {version} of the format, expected {VERSION}, the one that Rockfall {} \
                  reads; resume with the version of Rockfall that wrote it",
                 env!("CARGO_PKG_VERSION")
             ));
         }
-        let header_end = 24 + word(20).ok_or_else(cut)? as usize;
-        let header = bytes.get(24..header_end).ok_or_else(cut)?;
-        let header: Header = serde_json::from_slice(header).map_err(|error| {
-            format!(
+        let header_size = u64::from(word(20)?);
+        let header = bytes(24, header_size)?;
+        let header: Header = serde_json::from_slice(&header).map_err(|error| {
+            Fault::Refused(format!(
                 "found a header that cannot be read ({error}), expected a checkpoint; {NOT_WHOLE}"
-            )
+            ))
         })?;
         let mut starts = Vec::with_capacity(header.sections.len());
-        let mut end = header_end;
-        let aligned = |end: usize| end.checked_next_multiple_of(ALIGNMENT).ok_or_else(cut);
+        // An end beyond all numbers is beyond the last byte, too.
+        let aligned = |end: u64| {
+            end.checked_next_multiple_of(ALIGNMENT as u64)
+                .unwrap_or(u64::MAX)
+        };
+        let mut end = 24 + header_size;
         for section in &header.sections {
-            let start = aligned(end)?;
+            let start = aligned(end);
             starts.push(start);
-            let bytes = usize::try_from(section.bytes).map_err(|_| cut())?;
-            end = start.checked_add(bytes).ok_or_else(cut)?;
+            end = start.saturating_add(section.bytes);
         }
-        end = aligned(end)?;
-        let rest = bytes.get(end..).ok_or_else(cut)?;
-        let hash = rest.get(..8).ok_or_else(cut)?;
-        if bytes.len() > end + 8 {
-            return Err(format!(
+        end = aligned(end);
+        let hash = bytes(end, 8)?;
+        if length > end + 8 {
+            return refused(format!(
                 "found {} bytes after its end, expected none; {NOT_WHOLE}",
-                bytes.len() - end - 8
+                length - end - 8
             ));
         }
-        if hash != self::hash(&bytes[..end]).to_le_bytes() {
-            return Err(format!(
+        let mut hasher = Hasher::default();
+        for block in (0..end).step_by(BLOCK) {
+            hasher.update(&bytes(block, (end - block).min(BLOCK as u64))?);
+        }
+        if hash != hasher.digest().to_le_bytes() {
+            return refused(format!(
                 "found changed bytes (their hash differs), expected a whole checkpoint; {NOT_WHOLE}"
             ));
         }
         if header.layout != layout() {
-            return Err(format!(
+            return refused(format!(
                 "found the buffers of Rockfall {} ({}), expected those of this version, {} ({}); resume \
                  with the version that wrote it",
                 header.rockfall,
@@ -493,46 +581,65 @@ impl Checkpoint {
         }
         let checkpoint = Checkpoint {
             header,
-            bytes,
+            storage,
+            file: file.to_owned(),
             starts,
         };
-        checkpoint.is_sound().map_err(damaged)?;
+        checkpoint.is_sound()?;
         Ok(checkpoint)
     }
 
-    /// The bytes of a section; empty if no section has this name.
-    fn section(&self, name: &str) -> &[u8] {
-        let sections = self.header.sections.iter().zip(&self.starts);
-        let mut named = sections.filter(|(section, _)| section.name == name);
-        named.next().map_or(&[], |(section, &start)| {
-            &self.bytes[start..start + section.bytes as usize]
-        })
+    /// Name of its file.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
     }
 
-    /// The elements of a section; a copy of them only if they do not lie as an array of them does.
-    fn elements<T: AnyBitPattern>(&self, name: &str) -> Cow<'_, [T]> {
-        let bytes = self.section(name);
-        match try_cast_slice(bytes) {
-            Ok(elements) => Cow::Borrowed(elements),
-            Err(_) => {
-                let elements = bytes.chunks_exact(size_of::<T>());
-                Cow::Owned(elements.map(pod_read_unaligned).collect())
-            }
+    /// Start and length of a section, bytes; an empty one if no section has this name.
+    fn section(&self, name: &str) -> (u64, usize) {
+        let sections = self.header.sections.iter().zip(&self.starts);
+        let mut named = sections.filter(|(section, _)| section.name == name);
+        named
+            .next()
+            .map_or((0, 0), |(section, &start)| (start, section.bytes as usize))
+    }
+
+    /// Number of elements of a section.
+    fn count<T>(&self, name: &str) -> usize {
+        self.section(name).1 / size_of::<T>()
+    }
+
+    /// Number of bodies.
+    pub(crate) fn body_count(&self) -> usize {
+        self.count::<u32>(SHAPES)
+    }
+
+    /// Some elements of a section that has them.
+    fn some<T: Pod>(&self, name: &str, own: Range<usize>) -> io::Result<Vec<T>> {
+        let mut elements = zeroed_vec::<T>(own.len());
+        if !own.is_empty() {
+            let start = self.section(name).0 + (own.start * size_of::<T>()) as u64;
+            self.storage.read_at(start, cast_slice_mut(&mut elements))?;
         }
+        Ok(elements)
+    }
+
+    /// All elements of a section.
+    fn elements<T: Pod>(&self, name: &str) -> io::Result<Vec<T>> {
+        self.some(name, 0..self.count::<T>(name))
     }
 
     /// The bodies, for a run that starts from them.
-    pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
+    pub(crate) fn bodies(&self) -> io::Result<impl Iterator<Item = BodyBefore> + '_> {
         let mut state = State {
             origin: DVec3::from_array(self.header.origin),
             ..State::default()
         };
         state.params.cell_size = Vec3::from_array(self.header.cell_size);
         for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
-            state.set_bytes(field, self.section(field.name()));
+            state.set_bytes(field, &self.elements(field.name())?);
         }
-        let shapes = self.elements::<u32>(SHAPES).into_owned().into_iter();
-        shapes.enumerate().map(move |(number, shape)| {
+        let shapes = self.elements::<u32>(SHAPES)?.into_iter();
+        Ok(shapes.enumerate().map(move |(number, shape)| {
             let body = &state.bodies[number];
             let index = (shape & SHAPE_BITS) as usize;
             let fixed = shape & FIXED != 0;
@@ -551,45 +658,45 @@ impl Checkpoint {
                 angular_velocity: angular_velocity(body, inertia),
                 quantities: state.quantities(number).or_default(),
             }
-        })
+        }))
     }
 
     /// Whether each group has a body.
-    pub(crate) fn used_groups(&self) -> Vec<bool> {
+    pub(crate) fn used_groups(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.groups.len().max(1)];
-        for &shape in &*self.elements::<u32>(SHAPES) {
+        for shape in self.elements::<u32>(SHAPES)? {
             let group = group_of(shape);
             used.resize(used.len().max(group + 1), false);
             used[group] = true;
         }
-        used
+        Ok(used)
     }
 
     /// Whether each shape has a body.
-    pub(crate) fn used_shapes(&self) -> Vec<bool> {
+    pub(crate) fn used_shapes(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.shapes.len()];
-        for &shape in &*self.elements::<u32>(SHAPES) {
+        for shape in self.elements::<u32>(SHAPES)? {
             used[(shape & SHAPE_BITS) as usize] = true;
         }
-        used
+        Ok(used)
     }
 
     /// Pose of each wall.
-    fn wall_poses(&self) -> Vec<Pose> {
+    fn wall_poses(&self) -> io::Result<Vec<Pose>> {
         let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        let walls: Cow<[layout::Wall]> = self.elements(Field::Walls.name());
+        let walls: Vec<layout::Wall> = self.elements(Field::Walls.name())?;
         let pose = |wall: &layout::Wall| Pose {
             position: origin + wall.cell.as_dvec3() * cell_size + wall.offset.as_dvec3(),
             orientation: DQuat::from_vec4(wall.orientation.as_dvec4()).normalize(),
         };
-        walls[..self.header.walls.len()].iter().map(pose).collect()
+        let own = &walls[..self.header.walls.len()];
+        Ok(own.iter().map(pose).collect())
     }
 
-    /// For each of `walls`, its index in the old run, if it was there; and for each facet of the old run, its index
-    /// among the facets of `walls`.
-    pub(crate) fn walls_in(&self, walls: &[Wall]) -> (Vec<Option<usize>>, Vec<Option<u32>>) {
-        let poses = self.wall_poses();
+    /// Finds the walls of the old run among `walls`.
+    pub(crate) fn walls_in(&self, walls: &[Wall]) -> io::Result<KeptWalls> {
+        let poses = self.wall_poses()?;
         let before = &self.header.walls;
         let of = |wall: &Wall| {
             let (shape, now) = (hex(wall.shape_hash()), wall.at(0.0).pose);
@@ -629,7 +736,7 @@ impl Checkpoint {
             }
             first += facets;
         }
-        (wall_of, facet_of)
+        Ok((wall_of, facet_of))
     }
 
     /// Histories of the contacts of the bodies in `kept` (indices in increasing order) with each other and with
@@ -638,19 +745,19 @@ impl Checkpoint {
         &self,
         kept: &[usize],
         facet_of: &[Option<u32>],
-    ) -> Option<ContactHistory> {
+    ) -> io::Result<Option<ContactHistory>> {
         let size = self.header.history_size as usize;
         if size == 0 {
-            return None;
+            return Ok(None);
         }
-        let starts: Cow<[u32]> = self.elements(Field::NeighbourStarts.name());
-        let entries: Cow<[u32]> = self.elements(Field::Neighbours.name());
-        let elements: Cow<[Vec4]> = self.elements(Field::History.name());
+        let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name())?;
+        let entries: Vec<u32> = self.elements(Field::Neighbours.name())?;
+        let elements: Vec<Vec4> = self.elements(Field::History.name())?;
         // The remaining spheres, by their new and old indices.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
         let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
-        for (body, &shape) in self.elements::<u32>(SHAPES).iter().enumerate() {
+        for (body, shape) in self.elements::<u32>(SHAPES)?.into_iter().enumerate() {
             let spheres = spheres_of(shape) as usize;
             if left.next_if(|kept| **kept == body).is_some() {
                 for index in &mut new_index[first..first + spheres] {
@@ -688,92 +795,92 @@ impl Checkpoint {
             }
             history.ends.push(history.entries.len() as u32);
         }
-        Some(history)
+        Ok(Some(history))
     }
 
     /// Takes a simulation to the state of the one that wrote this checkpoint.
     ///
     /// # Errors
-    /// If the checkpoint is of another scene, or the device has no memory for the state. The error names `file`.
-    pub fn restore(self, simulation: &mut Simulation, file: &Path) -> Result<()> {
-        let state = self.outline(simulation.model(), file)?;
+    /// If the checkpoint is of another scene or cannot be read any more, or the device has no memory for the state. If the bodies alone
+    /// cannot be read, the simulation is of no use afterwards.
+    pub fn restore(self, simulation: &mut Simulation) -> Result<()> {
+        let state = self.outline(simulation.model());
+        let state = state.map_err(|fault| fault.of(&self.file))?;
         let steps = self.header.steps;
         simulation.restore_from(state, Box::new(self), steps)
     }
 
     /// The state that a simulation of `model` had, [free](State::free) of the bodies, which this checkpoint is the [`Source`] of.
-    fn outline(&self, model: &Model, file: &Path) -> Result<State> {
+    fn outline(&self, model: &Model) -> std::result::Result<State, Fault> {
         let found = &self.header;
-        let wrong = |problem: String| Error::Checkpoint {
-            file: file.to_owned(),
-            problem,
-        };
         let hash = hex(model.hash());
         if found.scene_hash != hash {
-            return Err(wrong(format!(
+            return Err(Fault::Refused(format!(
                 "found a state of the scene {:?} ({}), expected one of {:?} ({hash}); resume with the \
                  scene that it was written for, or start a new run from it with \"start\"",
                 found.scene, found.scene_hash, model.name
             )));
         }
         let groups = model.forces.groups.len().max(1);
-        let shapes = self.elements::<u32>(SHAPES);
-        let known = shapes.iter().all(|shape| group_of(*shape) < groups);
-        if found.shapes.len() != model.shapes.len() || !known {
-            let what = "other shapes or groups than those of the scene";
-            return Err(wrong(damaged(what.to_owned())));
-        }
         let mut identities = Identities::default();
-        for (id, body) in self.model_bodies(0..shapes.len()) {
-            identities.push(Identity::of(id, &body));
+        for some in pieces(self.body_count()) {
+            let shapes = self.some::<u32>(SHAPES, some.clone())?;
+            let known = shapes.iter().all(|shape| group_of(*shape) < groups);
+            if found.shapes.len() != model.shapes.len() || !known {
+                let what = "other shapes or groups than those of the scene";
+                return Err(Fault::Damaged(what.to_owned()));
+            }
+            for (id, body) in self.model_bodies(some)? {
+                identities.push(Identity::of(id, &body));
+            }
         }
-        let spheres = self.section(Field::Spheres.name()).len() / size_of::<Sphere>();
+        let spheres = self.count::<Sphere>(Field::Spheres.name());
         let mut state = State::free_with(model, identities, spheres as u32);
         let actions = [model.forces.springs.len(), model.forces.applied.len()];
-        self.fits(&state, actions, model.bonds.len())
-            .and_then(|()| self.bodies_fit(&state, model))
-            .map_err(|found| wrong(damaged(found)))?;
-        let places = self.elements::<[f64; 3]>(PLACES);
+        self.fits(&state, actions, model.bonds.len())?;
+        self.bodies_fit(&state, model)?;
+        let places = self.elements::<[f64; 3]>(PLACES)?;
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
-        state.traffic.places = places.iter().copied().map(DVec3::from_array).collect();
-        let entries = self.section(Field::Neighbours.name()).len() / size_of::<u32>();
+        state.traffic.places = places.into_iter().map(DVec3::from_array).collect();
+        let entries = self.count::<u32>(Field::Neighbours.name());
         state.params.neighbour_capacity = entries as u32;
-        state.set_actions(self.elements(Field::Actions.name()).into_owned());
-        state.set_bonds(self.elements(Field::Bonds.name()).into_owned());
+        state.set_actions(self.elements(Field::Actions.name())?);
+        state.set_bonds(self.elements(Field::Bonds.name())?);
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
-            let from = self.section(field.name());
+            let (start, length) = self.section(field.name());
             let expected = state.size_of(field);
-            if from.len() != expected {
-                return Err(wrong(format!(
-                    "found {} bytes of {}, expected {expected}; resume with the version of Rockfall that wrote \
+            if length != expected {
+                return Err(Fault::Refused(format!(
+                    "found {length} bytes of {}, expected {expected}; resume with the version of Rockfall that wrote \
                      it, {}",
-                    from.len(),
                     field.name(),
                     found.rockfall
                 )));
             }
             if !field.is_of_bodies() {
-                state.bytes_mut(field).copy_from_slice(from);
+                self.storage.read_at(start, state.bytes_mut(field))?;
             }
         }
         Ok(state)
     }
 
     /// Some bodies with their ids, as a model has them: of their motion, only that which nothing changes.
-    fn model_bodies(&self, bodies: Range<usize>) -> impl Iterator<Item = (u64, ModelBody)> + '_ {
-        let shapes = self.elements::<u32>(SHAPES);
-        let ids = self.elements::<u64>(IDS);
-        let moving = self.elements::<Body>(Field::Bodies.name());
-        bodies.map(move |index| {
-            let shape = shapes[index];
-            let fixed = shape & FIXED != 0;
+    fn model_bodies(&self, some: Range<usize>) -> io::Result<Vec<(u64, ModelBody)>> {
+        let shapes = self.some::<u32>(SHAPES, some.clone())?;
+        let ids = self.some::<u64>(IDS, some.clone())?;
+        let is_fixed = |shape: u32| shape & FIXED != 0;
+        let moving = match shapes.iter().any(|shape| is_fixed(*shape)) {
+            true => self.some::<Body>(Field::Bodies.name(), some)?,
+            false => Vec::new(),
+        };
+        let body = |(index, shape): (usize, u32)| {
             let own = ModelBody {
                 shape: (shape & SHAPE_BITS) as usize,
-                fixed,
+                fixed: is_fixed(shape),
                 group: group_of(shape),
                 ..ModelBody::default()
             };
-            let own = match fixed {
+            match own.fixed {
                 // A fixed body that moves is kinematic.
                 true => ModelBody {
                     velocity: moving[index].velocity.as_dvec3(),
@@ -781,30 +888,37 @@ impl Checkpoint {
                     ..own
                 },
                 false => own,
-            };
-            (ids[index], own)
-        })
+            }
+        };
+        let bodies = shapes.into_iter().enumerate().map(body);
+        Ok(ids.into_iter().zip(bodies).collect())
     }
 
-    /// The part of a section that belongs to some of `all` elements.
-    fn bytes_of(&self, field: Field, all: usize, own: &Range<usize>) -> &[u8] {
-        let bytes = self.section(field.name());
-        let size = bytes.len() / all.max(1);
-        &bytes[size * own.start..size * own.end]
+    /// Gives a part of a state the elements of a field that are its `own`, of `all` that there are.
+    fn read_part(
+        &self,
+        field: Field,
+        all: u32,
+        own: &Range<usize>,
+        part: &mut State,
+    ) -> io::Result<()> {
+        let size = self.section(field.name()).1 / (all as usize).max(1);
+        let bytes = self.some(field.name(), size * own.start..size * own.end)?;
+        part.set_bytes(field, &bytes);
+        Ok(())
     }
-}
 
-impl Source for Checkpoint {
-    fn part(&self, whole: &State, bodies: Range<usize>) -> (State, u32) {
+    /// See [`Source::part`].
+    fn part_of(&self, whole: &State, bodies: Range<usize>) -> io::Result<(State, u32)> {
         let mut part = whole.outline();
-        let count = whole.params.body_count as usize;
+        let params = &whole.params;
         for field in [
             Field::Bodies,
             Field::BodyForces,
             Field::BodyHeat,
             Field::BodyBonds,
         ] {
-            part.set_bytes(field, self.bytes_of(field, count, &bodies));
+            self.read_part(field, params.body_count, &bodies, &mut part)?;
         }
         let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
         for body in &mut part.bodies {
@@ -820,45 +934,50 @@ impl Source for Checkpoint {
         if part.params.forces == 1 && part.body_forces.is_empty() {
             part.start_forces();
         }
-        let count = whole.params.sphere_count as usize;
-        part.set_bytes(
-            Field::SphereLoads,
-            self.bytes_of(Field::SphereLoads, count, &own),
-        );
-        let starts: Cow<[u32]> = self.elements(Field::NeighbourStarts.name());
-        let starts = &starts[own.start..own.end + 1];
+        self.read_part(Field::SphereLoads, params.sphere_count, &own, &mut part)?;
+        let starts = own.start..own.end + 1;
+        let starts: Vec<u32> = self.some(Field::NeighbourStarts.name(), starts)?;
         let before = starts[0];
         let ends = starts.iter().map(|start| start - before);
         part.neighbour_starts = ends.collect();
         let entries = before as usize..starts[spheres] as usize;
-        let count = whole.params.neighbour_capacity as usize;
-        part.set_bytes(
-            Field::Neighbours,
-            self.bytes_of(Field::Neighbours, count, &entries),
-        );
-        if whole.params.history_size > 0 {
-            part.set_bytes(
-                Field::History,
-                self.bytes_of(Field::History, count, &entries),
-            );
+        let count = params.neighbour_capacity;
+        self.read_part(Field::Neighbours, count, &entries, &mut part)?;
+        if params.history_size > 0 {
+            self.read_part(Field::History, count, &entries, &mut part)?;
         }
-        (part, first_sphere)
+        Ok((part, first_sphere))
     }
 
-    fn fill(&self, state: &mut State) {
+    /// See [`Source::fill`].
+    fn fill_all(&self, state: &mut State) -> io::Result<()> {
         state.make_room();
         let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
         for field in carried.filter(|field| field.is_of_bodies()) {
             match self.section(field.name()) {
                 // Forces act that did not when the checkpoint was written.
-                [] if field == Field::BodyForces => {
+                (_, 0) if field == Field::BodyForces => {
                     if state.params.forces == 1 {
                         state.start_forces();
                     }
                 }
-                from => state.bytes_mut(field).copy_from_slice(from),
+                (_, 0) => {}
+                (start, _) => self.storage.read_at(start, state.bytes_mut(field))?,
             }
         }
+        Ok(())
+    }
+}
+
+impl Source for Checkpoint {
+    fn part(&self, whole: &State, bodies: Range<usize>) -> Result<(State, u32)> {
+        let part = self.part_of(whole, bodies);
+        part.map_err(|error| unreadable(&self.file, &error))
+    }
+
+    fn fill(&self, state: &mut State) -> Result<()> {
+        let filled = self.fill_all(state);
+        filled.map_err(|error| unreadable(&self.file, &error))
     }
 }
 

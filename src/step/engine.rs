@@ -143,10 +143,16 @@ pub trait Share {
 pub trait Source: MaybeSend {
     /// Makes a state of some of the bodies, with all that they carry, but without the places of their spheres. `whole` is the state that
     /// is [free](State::free) of them. Lists have spheres as the whole has them; so many spheres come before the part.
-    fn part(&self, whole: &State, bodies: Range<usize>) -> (State, u32);
+    ///
+    /// # Errors
+    /// If the bodies cannot be read.
+    fn part(&self, whole: &State, bodies: Range<usize>) -> Result<(State, u32)>;
 
     /// Gives a [free](State::free) state the elements of all bodies.
-    fn fill(&self, state: &mut State);
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn fill(&self, state: &mut State) -> Result<()>;
 }
 
 /// Result of an engine for those who cannot block.
@@ -336,9 +342,9 @@ pub trait Engine: MaybeSend {
     /// part leaves it so.
     ///
     /// # Errors
-    /// As [`Engine::replace`].
+    /// As [`Engine::replace`], and those of the source. Where bodies are taken part by part, these come with the first step.
     fn replace_from(&mut self, state: &mut State, source: Box<dyn Source>) -> Result<()> {
-        source.fill(state);
+        source.fill(state)?;
         // Both need not be in memory at the same time.
         drop(source);
         self.replace(state)

@@ -56,6 +56,7 @@ pub(crate) mod wall_run;
 pub use canceller::Canceller;
 pub(crate) use engine::Patience;
 pub use engine::{
-    Before, ClusterCost, Engine, Later, PassTimes, Share, SharedFile, Source, Work, WriteSeek,
+    Before, ClusterCost, Engine, Later, MaybeSend, PassTimes, Share, SharedFile, Source, Work,
+    WriteSeek,
 };
 pub use pass::Pass;

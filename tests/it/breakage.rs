@@ -147,7 +147,7 @@ fn a_peak_of_force_between_two_looks_bursts_a_body() {
         let mut second = fresh();
         Checkpoint::decode(first.checkpoint().unwrap(), "lumps".as_ref())
             .unwrap()
-            .restore(&mut second, "lumps".as_ref())
+            .restore(&mut second)
             .unwrap();
         second.step(501).unwrap();
         assert_eq!(second.body_count(), 2 + 2 * 3);

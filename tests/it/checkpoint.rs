@@ -1,13 +1,15 @@
 //! Checkpoints: going on as if nothing had happened, and errors of files that are not whole.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, io};
 
 use crate::common::{crowd, crowd_with_history, device, own, periodic_crowd, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
-use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::simulation::checkpoint::{Checkpoint, Storage};
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -143,6 +145,81 @@ fn a_checkpoint_that_is_not_whole_is_an_error_wherever_it_ends() {
     }
     fs::write(&path, &whole).unwrap();
     Checkpoint::read(&path).unwrap();
+}
+
+/// Bytes of a checkpoint on a disk that may be taken away, and the most of them that were read at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    pub bytes: Arc<Vec<u8>>,
+    pub is_gone: Arc<AtomicBool>,
+    pub most: Arc<AtomicUsize>,
+}
+
+impl Disk {
+    pub fn of(simulation: &mut Simulation) -> Disk {
+        Disk {
+            bytes: simulation.checkpoint().unwrap().into(),
+            ..Disk::default()
+        }
+    }
+
+    pub fn open(&self) -> Checkpoint {
+        Checkpoint::open(Box::new(self.clone()), "disk".as_ref()).unwrap()
+    }
+}
+
+impl Storage for Disk {
+    fn length(&self) -> u64 {
+        self.bytes.length()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.most.fetch_max(into.len(), Ordering::Relaxed);
+        match self.is_gone.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("no disk")),
+            false => self.bytes.read_at(offset, into),
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_is_read_part_by_part() {
+    let model = crowd(60_000, DVec3::ZERO, 3);
+    let mut first = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    first.step(1).unwrap();
+    let disk = Disk::of(&mut first);
+    let checkpoint = disk.open();
+    // Of the largest section there are some 5 MB, in pieces of 2^14 elements; the hash is made of pieces of 1 MiB.
+    let most = disk.most.load(Ordering::Relaxed);
+    assert!(
+        most < disk.bytes.len() / 8,
+        "{most} of {}",
+        disk.bytes.len()
+    );
+    let mut second = Simulation::on_cpu(model, Some(1)).unwrap();
+    checkpoint.restore(&mut second).unwrap();
+    assert!(second.checkpoint().unwrap() == *disk.bytes);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_read_any_more_says_so() {
+    let model = crowd(20, DVec3::ZERO, 1);
+    let mut first = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    first.step(3).unwrap();
+    let disk = Disk::of(&mut first);
+    let checkpoint = disk.open();
+    disk.is_gone.store(true, Ordering::Relaxed);
+    let mut second = Simulation::on_cpu(model, Some(1)).unwrap();
+    let error = checkpoint.restore(&mut second).unwrap_err().to_string();
+    assert!(
+        error.contains("disk") && error.contains("cannot be read (no disk)"),
+        "{error}"
+    );
+    let error = Checkpoint::open(Box::new(disk), "disk".as_ref()).unwrap_err();
+    assert!(
+        error.to_string().contains("cannot be read (no disk)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -321,7 +398,7 @@ fn a_scene_starts_with_the_bodies_of_a_checkpoint() {
     let mut again = Simulation::on_cpu(parse(&on_walls(), &[]).unwrap(), Some(1)).unwrap();
     let file = "a.checkpoint".as_ref();
     let checkpoint = Checkpoint::decode(bytes, file).unwrap();
-    checkpoint.restore(&mut again, file).unwrap();
+    checkpoint.restore(&mut again).unwrap();
     for simulation in [&mut again, &mut simulation] {
         simulation.step(1).unwrap();
     }

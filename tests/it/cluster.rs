@@ -14,6 +14,7 @@ use std::time::Duration;
 use glam::{DVec3, Vec3, Vec4};
 use serde_json::{Value, json};
 
+use crate::checkpoint::Disk;
 use crate::common::{
     bonded_crowd, crowd, crowd_with_history, device, forced_crowd, gpu_options, healed, model,
     periodic_crowd, trace_of, walled_crowd, warm_crowd,
@@ -1055,7 +1056,7 @@ fn a_checkpoint_goes_on_with_any_number_of_ranks() {
     let expected = one.summary().unwrap().state_hash;
     let go_on = |simulation: &mut Simulation, bytes: &[u8]| {
         let checkpoint = Checkpoint::decode(bytes.to_vec(), "test".as_ref()).unwrap();
-        checkpoint.restore(simulation, "test".as_ref()).unwrap();
+        checkpoint.restore(simulation).unwrap();
         simulation.step(60).unwrap();
         simulation.summary().unwrap().state_hash
     };
@@ -1073,7 +1074,7 @@ fn a_checkpoint_goes_on_with_any_number_of_ranks() {
 fn resume(simulation: &mut Simulation) {
     let bytes = simulation.checkpoint().unwrap();
     let checkpoint = Checkpoint::decode(bytes, "test".as_ref()).unwrap();
-    checkpoint.restore(simulation, "test".as_ref()).unwrap();
+    checkpoint.restore(simulation).unwrap();
     if simulation.cluster_cost().is_some() {
         assert_eq!(besides_its_part(simulation), 0, "it is in the checkpoint");
     }
@@ -1115,6 +1116,29 @@ fn a_checkpoint_is_given_out_part_by_part() {
                 assert!(histories(&found) == histories(&expected), "{count} ranks");
             });
         }
+    }
+}
+
+#[test]
+fn ranks_go_on_when_a_checkpoint_can_be_read_again() {
+    let model = crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 14);
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    one.step(60).unwrap();
+    let disk = Disk::of(&mut one);
+    one.step(60).unwrap();
+    let expected = carried(&mut one);
+    for count in [1, 3] {
+        on_ranks(&model, count, |simulation| {
+            disk.open().restore(simulation).unwrap();
+            disk.is_gone.store(true, Ordering::Relaxed);
+            for error in [simulation.step(1), simulation.bodies().map(|_| ())] {
+                let error = error.unwrap_err().to_string();
+                assert!(error.contains("cannot be read (no disk)"), "{error}");
+            }
+            disk.is_gone.store(false, Ordering::Relaxed);
+            simulation.step(60).unwrap();
+            are_equal(&carried(simulation), &expected, count);
+        });
     }
 }
 

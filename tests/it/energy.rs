@@ -72,7 +72,7 @@ fn collisions_have_all_that_is_dissipated() {
         );
         Checkpoint::decode(bytes, "half".as_ref())
             .unwrap()
-            .restore(&mut simulation, "half".as_ref())
+            .restore(&mut simulation)
             .unwrap();
         simulation.step(700).unwrap();
         assert_eq!(simulation.traffic().collisions, collisions, "{engine}");
@@ -270,7 +270,7 @@ fn work_so_far_is_kept_in_checkpoints() {
     let mut other = crate::common::simulate(&text);
     Checkpoint::decode(kept, "kept".as_ref())
         .unwrap()
-        .restore(&mut other, "kept".as_ref())
+        .restore(&mut other)
         .unwrap();
     assert_eq!(other.energy().unwrap().work, work);
     other.step(2000).unwrap();

@@ -480,7 +480,7 @@ fn residence_times_are_those_of_free_fall() {
     let mut second = fresh();
     let checkpoint =
         rockfall::simulation::checkpoint::Checkpoint::decode(bytes, "fall".as_ref()).unwrap();
-    checkpoint.restore(&mut second, "fall".as_ref()).unwrap();
+    checkpoint.restore(&mut second).unwrap();
     second.run_until(1.3).unwrap();
     let residence = &second.traffic().residence[0];
     assert_eq!(residence.bodies, 20);

@@ -69,6 +69,6 @@ fn the_reference_moves_them_too_and_a_checkpoint_keeps_them() {
     let bytes = straight.checkpoint().unwrap();
     let checkpoint = Checkpoint::decode(bytes, Path::new("plate")).unwrap();
     let mut again = simulate(PLATE);
-    checkpoint.restore(&mut again, Path::new("plate")).unwrap();
+    checkpoint.restore(&mut again).unwrap();
     assert_eq!(hash(&mut again, 500), hash(&mut straight, 500));
 }

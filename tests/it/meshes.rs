@@ -607,7 +607,7 @@ fn a_mesh_wears_where_balls_slide_and_a_checkpoint_keeps_it() {
     let checkpoint =
         rockfall::simulation::checkpoint::Checkpoint::decode(bytes, Path::new("wear")).unwrap();
     let mut second = fresh();
-    checkpoint.restore(&mut second, Path::new("wear")).unwrap();
+    checkpoint.restore(&mut second).unwrap();
     second.step(2000).unwrap();
     assert_eq!(second.traffic().worn[0], worn);
 }

@@ -116,7 +116,7 @@ pub fn checkpoint(bytes: Vec<u8>) -> Result<(), String> {
     SIMULATION.with_borrow_mut(|simulation| {
         let new = || Simulation::on_cpu(TIED.0.clone(), Some(1)).unwrap();
         let simulation = simulation.get_or_insert_with(new);
-        let restored = checkpoint.restore(simulation, file);
+        let restored = checkpoint.restore(simulation);
         restored.map_err(|error| error.to_string())?;
         if simulation.step(1).is_ok() {
             let energy = simulation.energy().unwrap().total();

@@ -130,15 +130,12 @@ fn a_run_goes_on_in_the_stage_in_which_it_stopped() {
             let mut first = fresh();
             first.step(stop).unwrap();
             let bytes = first.checkpoint().unwrap();
-            let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
             // Into a new simulation, and back into one that is past it.
             let mut past = fresh();
             past.step(2700).unwrap();
             for mut second in [fresh(), past] {
-                checkpoint
-                    .clone()
-                    .restore(&mut second, Path::new("tray"))
-                    .unwrap();
+                let checkpoint = Checkpoint::decode(bytes.clone(), Path::new("tray")).unwrap();
+                checkpoint.restore(&mut second).unwrap();
                 second.step(2600 - stop).unwrap();
                 let found = second.summary().unwrap().state_hash;
                 assert_eq!(found, hash, "{engine}, stopped at {stop} of {began}");
@@ -154,7 +151,7 @@ fn what_others_tune_is_not_taken_for_a_stage() {
     tuned.set_gravity(DVec3::ZERO).unwrap();
     let checkpoint = Checkpoint::decode(tuned.checkpoint().unwrap(), Path::new("tray")).unwrap();
     let mut other = simulate(&tray(PULLED));
-    let refused = checkpoint.restore(&mut other, Path::new("tray"));
+    let refused = checkpoint.restore(&mut other);
     assert!(
         refused
             .unwrap_err()
@@ -317,7 +314,7 @@ fn a_run_goes_on_with_the_walls_of_its_stage() {
         let bytes = first.checkpoint().unwrap();
         let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
         let mut second = fresh();
-        checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+        checkpoint.restore(&mut second).unwrap();
         second.step(500).unwrap();
         assert_eq!(second.summary().unwrap().state_hash, hash, "{engine}");
         // And back to the tray.
@@ -325,7 +322,7 @@ fn a_run_goes_on_with_the_walls_of_its_stage() {
         start.step(500).unwrap();
         let bytes = start.checkpoint().unwrap();
         let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
-        checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+        checkpoint.restore(&mut second).unwrap();
         second.step(100).unwrap();
         let rests = height(&mut second);
         assert!((rests - 0.1).abs() < 2e-4, "{engine}: {rests} m");
@@ -428,7 +425,7 @@ fn inlets_open_and_close_with_stages() {
     let bytes = first.checkpoint().unwrap();
     let checkpoint = Checkpoint::decode(bytes, Path::new("pour")).unwrap();
     let mut second = simulate(&text);
-    checkpoint.restore(&mut second, Path::new("pour")).unwrap();
+    checkpoint.restore(&mut second).unwrap();
     second.run_until(0.8).unwrap();
     second.step(1).unwrap();
     assert_eq!(brought(&second), 25);
@@ -484,7 +481,7 @@ fn gravity_follows_a_table() {
     first.step(777).unwrap();
     let checkpoint = Checkpoint::decode(first.checkpoint().unwrap(), Path::new("table")).unwrap();
     let mut second = simulate(&text);
-    checkpoint.restore(&mut second, Path::new("table")).unwrap();
+    checkpoint.restore(&mut second).unwrap();
     second.step(1500 - 777).unwrap();
     let hash = |simulation: &mut Simulation| simulation.summary().unwrap().state_hash;
     assert_eq!(hash(&mut whole), hash(&mut second));

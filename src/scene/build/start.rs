@@ -50,20 +50,35 @@ impl Check {
         let Some(start) = &file.start else {
             return Started::default();
         };
-        let checkpoint = match read(folder, &start.from) {
-            Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                self.problems.push(
-                    Problem::new(
-                        "start.from",
-                        format!("{:?} ({error})", start.from),
-                        "the folder of a run, or a checkpoint, relative to the folder of the scene",
-                    )
-                    .help("`rockfall run SCENE --out DIR` makes one"),
-                );
-                return Started::default();
-            }
-        };
+        let all = [names, materials, groups];
+        let read = read(folder, &start.from);
+        let started = read.and_then(|checkpoint| {
+            let started = self.start_from(&checkpoint, start, all, shapes, walls, law);
+            started.map_err(|error| checkpoint::unreadable(checkpoint.file(), &error))
+        });
+        started.unwrap_or_else(|error| {
+            self.problems.push(
+                Problem::new(
+                    "start.from",
+                    format!("{:?} ({error})", start.from),
+                    "the folder of a run, or a checkpoint, relative to the folder of the scene",
+                )
+                .help("`rockfall run SCENE --out DIR` makes one"),
+            );
+            Started::default()
+        })
+    }
+
+    /// The bodies of a checkpoint, as `start` wants them.
+    fn start_from(
+        &mut self,
+        checkpoint: &Checkpoint,
+        start: &format::Start,
+        [names, materials, groups]: [&Names; 3],
+        shapes: &mut Shapes,
+        walls: &[Wall],
+        law: Option<&Law>,
+    ) -> io::Result<Started> {
         let tilt = checkpoint
             .header
             .traffic
@@ -78,17 +93,17 @@ impl Check {
                 )
                 .help("continue that run with `rockfall run --resume`, or start from a state before the shear"),
             );
-            return Started::default();
+            return Ok(Started::default());
         }
-        let shape_of = self.shapes_of(start, &checkpoint, names, materials, shapes);
-        let (Some(shape_of), Some(group_of)) = (shape_of, self.groups_of(&checkpoint, groups))
+        let shape_of = self.shapes_of(start, checkpoint, names, materials, shapes)?;
+        let (Some(shape_of), Some(group_of)) = (shape_of, self.groups_of(checkpoint, groups)?)
         else {
-            return Started::default();
+            return Ok(Started::default());
         };
         let mut kept = Vec::new();
         let mut bodies = Vec::new();
         let mut differs = false;
-        for (index, body) in checkpoint.bodies().enumerate() {
+        for (index, body) in checkpoint.bodies()?.enumerate() {
             let Some(shape) = shape_of[body.shape] else {
                 continue;
             };
@@ -120,16 +135,16 @@ impl Check {
                     .help("leave out fewer shapes in \"without\", or leave out \"start\""),
             );
         }
-        let (wall_of, facet_of) = checkpoint.walls_in(walls);
+        let (wall_of, facet_of) = checkpoint.walls_in(walls)?;
         let same_law = law.is_some_and(|law| law.name() == checkpoint.header.law);
         let history = match (same_law, differs) {
-            (true, false) => checkpoint.contact_history(&kept, &facet_of),
+            (true, false) => checkpoint.contact_history(&kept, &facet_of)?,
             _ => None,
         };
         self.notes.push(format!(
             "start: {} of {} bodies as they were after step {} of {:?}{}",
             bodies.len(),
-            checkpoint.bodies().len(),
+            checkpoint.body_count(),
             checkpoint.header.steps,
             checkpoint.header.scene,
             match &history {
@@ -139,11 +154,11 @@ impl Check {
                 None => "",
             }
         ));
-        Started {
+        Ok(Started {
             bodies,
             history,
             kept_walls: wall_of.iter().map(Option::is_some).collect(),
-        }
+        })
     }
 
     /// The shape of the scene that each shape of the other run is, or None if its bodies are left out.
@@ -154,7 +169,7 @@ impl Check {
         names: &Names,
         materials: &Names,
         shapes: &mut Shapes,
-    ) -> Option<Vec<Option<usize>>> {
+    ) -> io::Result<Option<Vec<Option<usize>>>> {
         let before_all = self.problems.len();
         let known: Vec<&str> = checkpoint
             .header
@@ -179,7 +194,7 @@ impl Check {
             .header
             .shapes
             .iter()
-            .zip(checkpoint.used_shapes())
+            .zip(checkpoint.used_shapes()?)
         {
             let name = &before.name;
             if !used || start.without.contains(name) {
@@ -219,12 +234,16 @@ impl Check {
                 shapes,
             ));
         }
-        (self.problems.len() == before_all).then_some(shape_of)
+        Ok((self.problems.len() == before_all).then_some(shape_of))
     }
 
     /// The group of the scene that each group of the other run is.
-    fn groups_of(&mut self, checkpoint: &Checkpoint, groups: &Names) -> Option<Vec<usize>> {
-        let used = checkpoint.used_groups();
+    fn groups_of(
+        &mut self,
+        checkpoint: &Checkpoint,
+        groups: &Names,
+    ) -> io::Result<Option<Vec<usize>>> {
+        let used = checkpoint.used_groups()?;
         let names = checkpoint.header.groups.iter().skip(1);
         let mut group_of = vec![0];
         let before = self.problems.len();
@@ -244,7 +263,7 @@ impl Check {
         }
         // A run of an older version has no names of groups.
         group_of.resize(used.len(), 0);
-        (self.problems.len() == before).then_some(group_of)
+        Ok((self.problems.len() == before).then_some(group_of))
     }
 }
 

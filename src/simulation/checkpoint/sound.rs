@@ -1,12 +1,13 @@
 //! Checks of the contents of a checkpoint: a fault of memory or another program can write wrong contents with a right
 //! hash.
 
-use std::borrow::Cow;
-use std::ops::Range;
-
+use bytemuck::{Pod, bytes_of};
 use glam::{IVec3, IVec4, Vec3, Vec4};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
+use super::{
+    Checkpoint, FIXED, Fault, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of, pieces,
+};
 use crate::model::Model;
 use crate::state::layout::{
     APPLIED, Action, BROKEN_BY_SHEAR, Body, BodyBonds, BodyForce, BodyHeat, Bond, DynamicWall,
@@ -15,15 +16,19 @@ use crate::state::layout::{
 };
 use crate::state::{Field, State};
 
-/// Nothing, or a description of the fault, which follows the word "found".
-type Sound = Result<(), String>;
+/// A value, or the fault.
+type Sound<T = ()> = Result<T, Fault>;
 
 /// Largest deviation from 1 of the squared length of a quaternion.
 const TURNED: f32 = 0.01;
 
 /// An error unless `right`.
 fn expect(right: bool, found: impl FnOnce() -> String) -> Sound {
-    if right { Ok(()) } else { Err(found()) }
+    if right {
+        Ok(())
+    } else {
+        Err(Fault::Damaged(found()))
+    }
 }
 
 fn is_unit(square: f32) -> bool {
@@ -65,20 +70,24 @@ impl Checkpoint {
         self.stats_are_sound()
     }
 
-    /// The elements of a section, which must be `count`.
-    fn all<T: bytemuck::AnyBitPattern>(
-        &self,
-        name: &str,
-        counts: &[usize],
-    ) -> Result<Cow<'_, [T]>, String> {
-        let (bytes, size) = (self.section(name).len(), size_of::<T>());
+    /// Checks that a section has one of these numbers of elements.
+    fn has<T>(&self, name: &str, counts: &[usize]) -> Sound {
+        let (_, bytes) = self.section(name);
         let fits = counts
             .iter()
-            .any(|count| count.checked_mul(size) == Some(bytes));
+            .any(|count| count.checked_mul(size_of::<T>()) == Some(bytes));
         expect(fits, || {
             format!("{bytes} bytes of {name}, which are too many or too few")
-        })?;
-        Ok(self.elements(name))
+        })
+    }
+
+    /// Checks each element of a section, of which there must be one of these numbers.
+    fn each<T: Pod>(&self, name: &str, counts: &[usize], check: impl Fn(&T) -> Sound) -> Sound {
+        self.has::<T>(name, counts)?;
+        for some in pieces(self.count::<T>(name)) {
+            self.some(name, some)?.iter().try_for_each(&check)?;
+        }
+        Ok(())
     }
 
     fn header_is_sound(&self) -> Sound {
@@ -114,76 +123,81 @@ impl Checkpoint {
     }
 
     /// Checks the bodies; returns the number of their spheres.
-    fn bodies_are_sound(&self) -> Result<usize, String> {
-        let count = self.section(SHAPES).len() / size_of::<u32>();
-        let shapes = self.all::<u32>(SHAPES, &[count])?;
-        let bodies = self.all::<Body>(Field::Bodies.name(), &[count])?;
-        let ids = self.all::<u64>(IDS, &[count])?;
-        let places = self.all::<[f64; 3]>(PLACES, &[0, count])?;
+    fn bodies_are_sound(&self) -> Sound<usize> {
+        let count = self.body_count();
+        self.has::<u32>(SHAPES, &[count])?;
+        self.has::<Body>(Field::Bodies.name(), &[count])?;
+        self.has::<u64>(IDS, &[count])?;
         let mut next = 0_usize;
-        for (index, (body, &shape)) in bodies.iter().zip(shapes.iter()).enumerate() {
-            let own = self.header.shapes.get((shape & SHAPE_BITS) as usize);
-            let Some(own) = own else {
-                return Err(format!(
-                    "body {index} of shape number {}, where there are {}",
-                    shape & SHAPE_BITS,
-                    self.header.shapes.len()
-                ));
-            };
-            // Checkpoints of older versions have no group names.
-            let groups = self.header.groups.len();
-            expect(groups == 0 || group_of(shape) < groups, || {
-                format!(
-                    "body {index} in group number {}, where there are {groups}",
-                    (shape & !FIXED) >> GROUP_SHIFT
-                )
-            })?;
-            expect(body.first_sphere as usize == next, || {
-                format!(
-                    "body {index} with its first sphere at {}",
-                    body.first_sphere
-                )
-            })?;
-            expect(body_is_sound(body), || {
-                format!("body {index} with a motion or an orientation that cannot be")
-            })?;
-            next = next.saturating_add(own.spheres as usize);
+        let mut last_id = None;
+        for some in pieces(count) {
+            let shapes = self.some::<u32>(SHAPES, some.clone())?;
+            let bodies = self.some::<Body>(Field::Bodies.name(), some.clone())?;
+            for ((index, body), shape) in some.clone().zip(&bodies).zip(shapes) {
+                let own = self.header.shapes.get((shape & SHAPE_BITS) as usize);
+                let Some(own) = own else {
+                    return Err(Fault::Damaged(format!(
+                        "body {index} of shape number {}, where there are {}",
+                        shape & SHAPE_BITS,
+                        self.header.shapes.len()
+                    )));
+                };
+                // Checkpoints of older versions have no group names.
+                let groups = self.header.groups.len();
+                expect(groups == 0 || group_of(shape) < groups, || {
+                    format!(
+                        "body {index} in group number {}, where there are {groups}",
+                        (shape & !FIXED) >> GROUP_SHIFT
+                    )
+                })?;
+                expect(body.first_sphere as usize == next, || {
+                    format!(
+                        "body {index} with its first sphere at {}",
+                        body.first_sphere
+                    )
+                })?;
+                expect(body_is_sound(body), || {
+                    format!("body {index} with a motion or an orientation that cannot be")
+                })?;
+                next = next.saturating_add(own.spheres as usize);
+            }
+            for id in self.some::<u64>(IDS, some)? {
+                let rises = last_id.is_none_or(|last| last < id);
+                expect(rises && id < self.header.traffic.next_id, || {
+                    "bodies whose numbers do not rise".to_owned()
+                })?;
+                last_id = Some(id);
+            }
         }
-        let rises = ids.windows(2).all(|pair| pair[0] < pair[1]);
-        let below = ids
-            .last()
-            .is_none_or(|&last| last < self.header.traffic.next_id);
-        expect(rises && below, || {
-            "bodies whose numbers do not rise".to_owned()
+        self.each(PLACES, &[0, count], |place: &[f64; 3]| {
+            expect(place.iter().all(|place| place.is_finite()), || {
+                "bodies that were at no place".to_owned()
+            })
         })?;
-        let finite = places.iter().flatten().all(|place| place.is_finite());
-        expect(finite, || "bodies that were at no place".to_owned())?;
         expect(next < WALL as usize, || format!("{next} spheres"))?;
         self.what_acts_is_sound(count)?;
         Ok(next)
     }
 
     fn what_acts_is_sound(&self, count: usize) -> Sound {
-        for force in self
-            .all::<BodyForce>(Field::BodyForces.name(), &[0, count])?
-            .iter()
-        {
-            let vectors = [force.force, force.torque, force.acceleration];
-            let numbers = [
-                force.drag,
-                force.drag_rest,
-                force.displacement,
-                force.work,
-                force.work_rest,
-            ];
-            expect(finite(&vectors, &numbers), || {
-                "a force that is not a number".to_owned()
-            })?;
-        }
-        for heat in self
-            .all::<BodyHeat>(Field::BodyHeat.name(), &[0, count])?
-            .iter()
-        {
+        self.each(
+            Field::BodyForces.name(),
+            &[0, count],
+            |force: &BodyForce| {
+                let vectors = [force.force, force.torque, force.acceleration];
+                let numbers = [
+                    force.drag,
+                    force.drag_rest,
+                    force.displacement,
+                    force.work,
+                    force.work_rest,
+                ];
+                expect(finite(&vectors, &numbers), || {
+                    "a force that is not a number".to_owned()
+                })
+            },
+        )?;
+        self.each(Field::BodyHeat.name(), &[0, count], |heat: &BodyHeat| {
             let numbers = [
                 heat.temperature,
                 heat.rest,
@@ -192,23 +206,20 @@ impl Checkpoint {
             ];
             expect(finite(&[], &numbers) && heat.temperature >= 0.0, || {
                 "a temperature that cannot be".to_owned()
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     fn spheres_are_sound(&self, count: usize) -> Sound {
-        for sphere in self.all::<Sphere>(Field::Spheres.name(), &[count])?.iter() {
+        let bodies = self.body_count();
+        self.each(Field::Spheres.name(), &[count], |sphere: &Sphere| {
             let vectors = [sphere.offset, sphere.velocity, sphere.angular_velocity];
             let right = finite(&vectors, &[sphere.radius, sphere.inverse_mass])
                 && is_near(sphere.cell)
-                && (sphere.body as usize) * size_of::<u32>() < self.section(SHAPES).len();
-            expect(right, || "a sphere that cannot be".to_owned())?;
-        }
-        for load in self
-            .all::<SphereLoad>(Field::SphereLoads.name(), &[count])?
-            .iter()
-        {
+                && (sphere.body as usize) < bodies;
+            expect(right, || "a sphere that cannot be".to_owned())
+        })?;
+        self.each(Field::SphereLoads.name(), &[count], |load: &SphereLoad| {
             let sums = [
                 load.damping,
                 load.damping_rest,
@@ -218,69 +229,70 @@ impl Checkpoint {
             let right = finite(&[load.force, load.torque], &sums) && load.max_overlap.is_finite();
             expect(right, || {
                 "a load on a sphere that is not a number".to_owned()
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     /// Checks the neighbour lists: each entry is a facet, or a sphere that has this one in its own list.
     fn lists_are_sound(&self, spheres: usize) -> Sound {
-        let starts = self.all::<u32>(Field::NeighbourStarts.name(), &[spheres + 1])?;
-        let entries = self.elements::<u32>(Field::Neighbours.name());
-        let rises = starts.windows(2).all(|pair| pair[0] <= pair[1]);
-        let end = starts.last().map_or(0, |&end| end as usize);
-        expect(rises && end <= entries.len(), || {
-            "neighbour lists that start behind their ends".to_owned()
+        let (starts, entries) = (Field::NeighbourStarts.name(), Field::Neighbours.name());
+        self.has::<u32>(starts, &[spheres + 1])?;
+        let count = self.count::<u32>(entries);
+        let facets = self.header.walls.iter().map(|wall| wall.facets);
+        let facets = facets.sum::<u32>();
+        let mut end = 0;
+        // Of each pair, the list of the sphere of lower index adds a number, and that of the other one takes it away.
+        let mut alone = 0_u64;
+        for some in pieces(spheres) {
+            let starts: Vec<u32> = self.some(starts, some.start..some.end + 1)?;
+            let rises = starts.windows(2).all(|pair| pair[0] <= pair[1]);
+            end = starts[some.len()] as usize;
+            expect(rises && end <= count, || {
+                "neighbour lists that start behind their ends".to_owned()
+            })?;
+            let entries: Vec<u32> = self.some(entries, starts[0] as usize..end)?;
+            for (sphere, list) in some.zip(starts.windows(2)) {
+                let sphere = sphere as u32;
+                let [start, end] = [0, 1].map(|k| (list[k] - starts[0]) as usize);
+                let all = &entries[start..end];
+                let (own, walls) = all.split_at(all.partition_point(|entry| entry & WALL == 0));
+                let right = own.windows(2).all(|pair| pair[0] < pair[1])
+                    && own.last().is_none_or(|last| (*last as usize) < spheres)
+                    && !own.contains(&sphere)
+                    && walls
+                        .iter()
+                        .all(|entry| entry & WALL != 0 && entry & !WALL < facets);
+                expect(right, || {
+                    format!("neighbours of sphere {sphere} that cannot be")
+                })?;
+                for &other in own {
+                    let pair = [sphere.min(other), sphere.max(other)];
+                    let number = xxh3_64(bytes_of(&pair));
+                    alone = match sphere < other {
+                        true => alone.wrapping_add(number),
+                        false => alone.wrapping_sub(number),
+                    };
+                }
+            }
+        }
+        expect(alone == 0, || {
+            "a sphere that is no neighbour of one of its neighbours".to_owned()
         })?;
-        let facets = self
-            .header
-            .walls
-            .iter()
-            .map(|wall| wall.facets)
-            .sum::<u32>();
-        let list = |sphere: usize| -> Range<usize> {
-            starts[sphere] as usize..starts[sphere + 1] as usize
-        };
-        let others = |sphere: usize| {
-            let own = &entries[list(sphere)];
-            &own[..own.partition_point(|entry| entry & WALL == 0)]
-        };
-        for sphere in 0..spheres {
-            let right = entries[list(sphere)]
-                .iter()
-                .all(|entry| match entry & WALL {
-                    0 => (*entry as usize) < spheres,
-                    _ => entry & !WALL < facets,
-                });
-            let (own, all) = (others(sphere), &entries[list(sphere)]);
-            let in_order = own.windows(2).all(|pair| pair[0] < pair[1])
-                && all[own.len()..].iter().all(|entry| entry & WALL != 0);
-            expect(right && in_order, || {
-                format!("neighbours of sphere {sphere} that cannot be")
-            })?;
-        }
-        for sphere in 0..spheres {
-            let mutual = |other: &u32| {
-                *other != sphere as u32
-                    && others(*other as usize)
-                        .binary_search(&(sphere as u32))
-                        .is_ok()
-            };
-            expect(others(sphere).iter().all(mutual), || {
-                format!("a neighbour of sphere {sphere} that does not have it as its own")
-            })?;
-        }
-        let history = self.elements::<Vec4>(Field::History.name());
         let used = end * self.header.history_size as usize;
-        let right = used <= history.len() && history[..used].iter().all(|part| part.is_finite());
-        expect(right, || {
-            "a contact history that is not a number".to_owned()
-        })
+        let history = Field::History.name();
+        let unfit = || "a contact history that is not a number".to_owned();
+        expect(used <= self.count::<Vec4>(history), unfit)?;
+        for some in pieces(used) {
+            let history: Vec<Vec4> = self.some(history, some)?;
+            expect(history.iter().all(|part| part.is_finite()), unfit)?;
+        }
+        Ok(())
     }
 
     fn walls_are_sound(&self) -> Sound {
         let count = self.header.walls.len();
-        let walls = self.all::<Wall>(Field::Walls.name(), &[MAX_WALLS])?;
+        self.has::<Wall>(Field::Walls.name(), &[MAX_WALLS])?;
+        let walls = self.elements::<Wall>(Field::Walls.name())?;
         for (index, wall) in walls[..count].iter().enumerate() {
             let vectors = [wall.offset, wall.velocity, wall.angular_velocity, wall.belt];
             let right = finite(&vectors, &[wall.displacement_bound, wall.inverse_mass])
@@ -288,10 +300,7 @@ impl Checkpoint {
                 && is_unit(wall.orientation.length_squared());
             expect(right, || format!("wall {index} at a place that cannot be"))?;
         }
-        for own in self
-            .elements::<DynamicWall>(Field::DynamicWalls.name())
-            .iter()
-        {
+        for own in self.elements::<DynamicWall>(Field::DynamicWalls.name())? {
             let right = own.wall == NO_WALL
                 || (own.wall as usize) < count
                     && body_is_sound(&own.body)
@@ -313,7 +322,7 @@ impl Checkpoint {
                     );
             expect(right, || "a wall under load that cannot be".to_owned())?;
         }
-        for load in self.elements::<SummedLoad>(Field::WallLoads.name()).iter() {
+        for load in self.elements::<SummedLoad>(Field::WallLoads.name())? {
             expect(
                 finite(&[load.force, load.torque], &[load.work, load.work_rest]),
                 || "a load on a wall that is not a number".to_owned(),
@@ -323,10 +332,10 @@ impl Checkpoint {
     }
 
     fn actions_are_sound(&self) -> Sound {
-        let bodies = self.section(SHAPES).len() / size_of::<u32>();
+        let bodies = self.body_count();
         let is_body = |index: u32| (index as usize) < bodies;
-        let actions = self.elements::<Action>(Field::Actions.name());
-        for action in actions.iter() {
+        let actions = self.elements::<Action>(Field::Actions.name())?;
+        for action in &actions {
             let vectors = [action.point, action.vector, action.torque];
             let right = action.kind <= THRUST
                 && is_body(action.body)
@@ -349,9 +358,9 @@ impl Checkpoint {
     }
 
     fn bonds_are_sound(&self) -> Sound {
-        let bodies = self.section(SHAPES).len() / size_of::<u32>();
-        let bonds = self.elements::<Bond>(Field::Bonds.name());
-        for bond in bonds.iter() {
+        let bodies = self.body_count();
+        let bonds = self.elements::<Bond>(Field::Bonds.name())?;
+        for bond in &bonds {
             let vectors = [
                 bond.first_arm,
                 bond.second_arm,
@@ -387,20 +396,17 @@ impl Checkpoint {
         }
         let in_order = bonds.windows(2).all(|pair| pair[0].own() <= pair[1].own());
         expect(in_order, || "bonds out of their order".to_owned())?;
-        for own in self
-            .all::<BodyBonds>(Field::BodyBonds.name(), &[0, bodies])?
-            .iter()
-        {
+        self.each(Field::BodyBonds.name(), &[0, bodies], |own: &BodyBonds| {
             let right = finite(&[], &[own.taken, own.taken_rest, own.damage]);
             expect(right, || {
                 "an account of bonds that is not a number".to_owned()
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     fn stats_are_sound(&self) -> Sound {
-        let stats = self.all::<Stats>(Field::Stats.name(), &[1])?[0];
+        self.has::<Stats>(Field::Stats.name(), &[1])?;
+        let stats = self.elements::<Stats>(Field::Stats.name())?[0];
         let flags = [
             stats.stale,
             stats.due,
@@ -409,8 +415,8 @@ impl Checkpoint {
             stats.halted,
         ];
         let overlap = f32::from_bits(stats.max_overlap_fraction);
-        let room = self.section(Field::Neighbours.name()).len() / size_of::<u32>();
-        let bodies = self.section(SHAPES).len() / size_of::<u32>();
+        let room = self.count::<u32>(Field::Neighbours.name());
+        let bodies = self.body_count();
         let right = flags.iter().all(|flag| *flag <= 1)
             && stats.runaway as usize <= bodies
             && overlap.is_finite()
@@ -424,37 +430,36 @@ impl Checkpoint {
 
     /// Checks that the bodies and spheres fit a model, whose starting state has their numbers.
     pub(super) fn bodies_fit(&self, state: &State, model: &Model) -> Sound {
-        /// Bodies that are made at a time.
-        const SOME: usize = 1 << 14;
-        let bodies = self.elements::<Body>(Field::Bodies.name());
-        let spheres = self.elements::<Sphere>(Field::Spheres.name());
+        let spheres = self.count::<Sphere>(Field::Spheres.name());
         let materials = state.params.material_count.max(1);
         let mut next = 0;
-        for first in (0..bodies.len()).step_by(SOME) {
-            let some = first..bodies.len().min(first + SOME);
+        for some in pieces(self.body_count()) {
+            let bodies = self.some::<Body>(Field::Bodies.name(), some.clone())?;
             let mut made = state.outline();
-            made.extend(model, self.model_bodies(some.clone()));
-            let mut own = bodies[some].iter().zip(&made.bodies);
+            made.extend(model, self.model_bodies(some.clone())?);
+            let mut own = bodies.iter().zip(&made.bodies);
             let same = own.all(|(own, body)| {
                 (own.kind, own.first_sphere) == (body.kind, next + body.first_sphere)
             });
             expect(same, || {
                 "bodies of other shapes than those of the scene".to_owned()
             })?;
-            let end = next as usize + made.spheres.len();
-            let own = spheres.get(next as usize..end).unwrap_or(&[]);
+            let range = next as usize..next as usize + made.spheres.len();
+            next = range.end as u32;
+            let own = match range.end <= spheres {
+                true => self.some::<Sphere>(Field::Spheres.name(), range)?,
+                false => Vec::new(),
+            };
             let same = own.len() == made.spheres.len()
                 && own.iter().zip(&made.spheres).all(|(own, sphere)| {
-                    own.body == first as u32 + sphere.body && own.tags & MATERIAL_BITS < materials
+                    own.body == some.start as u32 + sphere.body
+                        && own.tags & MATERIAL_BITS < materials
                 });
             expect(same, || {
                 "spheres of other bodies than those of the scene".to_owned()
             })?;
-            next = end as u32;
         }
-        expect(next as usize == spheres.len(), || {
-            "spheres of no body".to_owned()
-        })
+        expect(next as usize == spheres, || "spheres of no body".to_owned())
     }
 
     /// Checks that all but the bodies fits the starting state of a model.
@@ -475,12 +480,12 @@ impl Checkpoint {
         expect(same_grid, || {
             "another grid than that of the scene".to_owned()
         })?;
-        let walls = self.elements::<Wall>(Field::Walls.name());
+        let walls = self.elements::<Wall>(Field::Walls.name())?;
         let constant = |wall: &Wall| (wall.material, wall.first_node);
         // Stages add and remove walls.
         let whole = |index: usize| [0, state.nodes_of_wall(index)];
         let known = |(index, wall): (usize, &Wall)| whole(index).contains(&wall.node_count);
-        let dynamic = self.elements::<DynamicWall>(Field::DynamicWalls.name());
+        let dynamic = self.elements::<DynamicWall>(Field::DynamicWalls.name())?;
         let same_walls = found.walls.len() == params.wall_count as usize
             && walls
                 .iter()
@@ -494,7 +499,7 @@ impl Checkpoint {
         expect(same_walls, || {
             "other walls than those of the scene".to_owned()
         })?;
-        let own = self.elements::<Action>(Field::Actions.name());
+        let own = self.elements::<Action>(Field::Actions.name())?;
         let known = |action: &Action| {
             let of = actions[usize::from(action.kind >= PUSH)];
             action.source == APPLIED || (action.source as usize) < of
@@ -502,7 +507,7 @@ impl Checkpoint {
         expect(own.iter().all(known), || {
             "a spring or an applied force that the scene does not have".to_owned()
         })?;
-        let own = self.elements::<Bond>(Field::Bonds.name());
+        let own = self.elements::<Bond>(Field::Bonds.name())?;
         let known = |bond: &Bond| (bond.source as usize) < bonds;
         expect(own.iter().all(known), || {
             "a bond that the scene does not have".to_owned()

@@ -167,22 +167,25 @@ impl ClusterEngine {
     }
 
     /// Gives each rank its part of a state.
-    fn give_out(&mut self, state: &State) {
-        self.fresh = false;
-        let source = self.source.take();
-        let source = source.as_deref();
+    fn give_out(&mut self, state: &State) -> Result<()> {
+        let source = self.source.as_deref();
         self.ranks.broadcast(&mut Command::GiveOut.message().0);
         self.part.engine.forget();
         let whole = Whole { state, source };
         let Part { edges, state, .. } = &mut self.part;
-        edges.give_out(state, Some(whole));
+        edges.give_out(state, Some(whole))?;
+        self.fresh = false;
+        self.source = None;
+        Ok(())
     }
 
     /// Gives the host's copy of the state its bodies, if they are in a source: somebody asks for them before the first step.
-    fn fill(&mut self, state: &mut State) {
-        if let Some(source) = self.source.take() {
-            source.fill(state);
+    fn fill(&mut self, state: &mut State) -> Result<()> {
+        if let Some(source) = &self.source {
+            source.fill(state).inspect_err(|_| state.free())?;
         }
+        self.source = None;
+        Ok(())
     }
 
     /// Has each rank make its part of the bodies with which a model starts, whose state this is.
@@ -226,7 +229,7 @@ impl ClusterEngine {
         if self.fresh {
             // What is constant may have changed, too.
             self.begin(state)?;
-            self.give_out(state);
+            self.give_out(state)?;
         }
         state.free();
         let before = state.stats[0].steps;
@@ -310,7 +313,7 @@ impl Engine for ClusterEngine {
     fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
         if self.fresh {
             if fields.iter().any(|field| field.is_of_bodies()) {
-                self.fill(state);
+                self.fill(state)?;
             }
             return Ok(());
         }
@@ -465,7 +468,7 @@ impl Engine for ClusterEngine {
         state: &mut State,
     ) -> Result<()> {
         if self.fresh {
-            self.fill(state);
+            self.fill(state)?;
             state.extend(model, bodies);
             return Ok(());
         }
@@ -487,7 +490,7 @@ impl Engine for ClusterEngine {
 
     fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
         if self.fresh {
-            self.fill(state);
+            self.fill(state)?;
             state.remove(bodies);
             return Ok(());
         }

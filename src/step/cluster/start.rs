@@ -12,6 +12,7 @@ use super::blocks::Place;
 use super::bytes::{Reader, Writer};
 use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_moved};
 use crate::model::bodies::Piece;
+use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::search::RandomSites;
@@ -180,22 +181,22 @@ struct Given<'a> {
 }
 
 impl<'a> Whole<'a> {
-    fn part(&self, bodies: Range<usize>) -> Given<'a> {
-        match self.source {
+    fn part(&self, bodies: Range<usize>) -> Result<Given<'a>> {
+        Ok(match self.source {
             None => Given {
                 state: Cow::Borrowed(self.state),
                 bodies,
                 spheres: 0,
             },
             Some(source) => {
-                let (state, spheres) = source.part(self.state, bodies.clone());
+                let (state, spheres) = source.part(self.state, bodies.clone())?;
                 Given {
                     state: Cow::Owned(state),
                     bodies: 0..bodies.len(),
                     spheres,
                 }
             }
-        }
+        })
     }
 }
 
@@ -266,16 +267,23 @@ impl Edges {
     }
 
     /// Gives each rank the bodies in its block; rank 0 has the `whole`.
-    pub fn give_out(&mut self, part: &mut State, whole: Option<Whole>) {
+    ///
+    /// # Errors
+    /// On rank 0, if it cannot read some of the bodies: nobody gets these, nor those that come after them.
+    pub fn give_out(&mut self, part: &mut State, whole: Option<Whole>) -> Result<()> {
         let ranks = Arc::clone(&self.post.ranks);
         let mut bodies = [whole.map_or(0, |whole| i64::from(whole.state.params.body_count))];
         ranks.maximum(&mut bodies);
         let bodies = bodies[0] as usize;
         let mut costs = Costs::default();
         let mut owners = (0..ranks.count()).cycle();
+        let mut read = Ok(());
+        let mut part_of = |bodies: Range<usize>| {
+            let whole = whole.filter(|_| read.is_ok())?;
+            whole.part(bodies).map_err(|error| read = Err(error)).ok()
+        };
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            if let (Some(whole), Some(owner)) = (whole, owners.next()) {
-                let given = whole.part(bodies);
+            if let (Some(given), Some(owner)) = (part_of(bodies), owners.next()) {
                 let bodies = given.state.bodies[given.bodies].iter();
                 let (places, costs) = Edges::places_and_costs(&given.state, bodies);
                 messages[owner].put_all(&places);
@@ -288,8 +296,9 @@ impl Edges {
         let blocks = self.blocks.as_ref().expect("space has been cut");
         let mut come = Come::default();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            let Some(whole) = whole else { return };
-            let given = whole.part(bodies.clone());
+            let (Some(whole), Some(given)) = (whole, part_of(bodies.clone())) else {
+                return;
+            };
             for (index, place) in given.bodies.zip(bodies) {
                 let body = &given.state.bodies[index];
                 let message = &mut messages[blocks.owner(&Edges::place(body.cell, body.offset))];
@@ -308,6 +317,7 @@ impl Edges {
         self.gather(part, Vec::new(), come);
         self.swap_heat(part);
         self.end_start();
+        read
     }
 
     /// Cuts space for the first time.
