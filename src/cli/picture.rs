@@ -108,7 +108,7 @@ impl PictureArguments {
     /// Sets up for pictures of `simulation`, see [`Studio`].
     pub fn studio(
         &self,
-        simulation: &Simulation,
+        simulation: &mut Simulation,
         wanted: Option<&str>,
         film: bool,
     ) -> Outcome<Studio> {

@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut studio =
         arguments
             .picture
-            .studio(&simulation, arguments.engine.adapter.as_deref(), true)?;
+            .studio(&mut simulation, arguments.engine.adapter.as_deref(), true)?;
     let mut outputs = Outputs::create(arguments)?;
     match &kept {
         Some(kept) => terminal::say(format_args!("kept states: {}", kept.moments().len())),

@@ -467,10 +467,6 @@ impl Arguments {
         if let Some(path) = &self.snapshot {
             let adapter = self.engine.adapter.as_deref();
             let mut save = || -> Outcome {
-                if simulation.cluster_cost().is_some() {
-                    // Pictures are made of the host's copy.
-                    simulation.state()?;
-                }
                 let mut studio = self.picture.studio(simulation, adapter, false)?;
                 picture::save(&studio.picture(simulation)?, path)
             };

@@ -587,6 +587,14 @@ impl Renderer {
         self.bring_up(simulation, Some(look))
     }
 
+    /// Does as [`Renderer::update`], and reads from the ranks of a cluster, if they have the bodies, what pictures of this look need.
+    pub(crate) fn gather(&mut self, simulation: &mut Simulation, look: &Look) -> Result<()> {
+        if simulation.cluster_cost().is_some() {
+            self.source.gather(&self.context, simulation, look)?;
+        }
+        self.update(simulation)
+    }
+
     fn bring_up(&mut self, simulation: &Simulation, look: Option<&Look>) -> Result<()> {
         self.sphere_count = simulation.sphere_count() as u32;
         self.body_count = simulation.body_count() as u32;

@@ -1,5 +1,7 @@
 //! The buffers that pictures read: those of the GPU engine, or copies of the state on the host.
 
+use std::ops::ControlFlow;
+
 use bytemuck::cast_slice;
 use encase::UniformBuffer;
 use wgpu::util::StagingBelt;
@@ -43,6 +45,8 @@ pub(super) struct Source {
     belt: Option<StagingBelt>,
     /// Number of steps at the last upload.
     steps: Option<u64>,
+    /// Number of steps before the bodies that were gathered last.
+    gathered: Option<u64>,
 }
 
 /// A hash of the data of a field that pictures read.
@@ -85,6 +89,7 @@ impl Source {
             copied: Vec::new(),
             belt: None,
             steps: None,
+            gathered: None,
         }
     }
 
@@ -99,6 +104,7 @@ impl Source {
             fields,
             belt: None,
             steps: None,
+            gathered: None,
             shared: false,
         })
     }
@@ -109,8 +115,77 @@ impl Source {
             Field::Walls => usage | BufferUsages::UNIFORM,
             _ => usage,
         };
-        let size = state.bytes(field).len() as u64;
+        let size = state.size_of(field) as u64;
         context.create_buffer(field.name(), size.max(LEAST), usage)
+    }
+
+    /// Fetches what a look reads, and uploads the bodies part by part: where the processes of a cluster have them, this one never has
+    /// all.
+    ///
+    /// # Errors
+    /// If the device has no memory for them, or they cannot be read.
+    pub fn gather(
+        &mut self,
+        context: &Context,
+        simulation: &mut Simulation,
+        look: &Look,
+    ) -> Result<()> {
+        if self.gathered == Some(simulation.steps()) {
+            return Ok(());
+        }
+        let whole = simulation.on_host();
+        let mut of_bodies = Vec::new();
+        let fields: Vec<Field> = read().filter(|field| is_read(*field, look)).collect();
+        for (field, buffer) in &mut self.fields {
+            let size = whole.size_of(*field) as u64;
+            if size == 0 || !field.is_of_bodies() || !fields.contains(field) {
+                continue;
+            }
+            if buffer.size() < size {
+                *buffer = Source::for_upload(context, *field, whole)?;
+            }
+            let of_spheres = matches!(field, Field::Spheres | Field::SphereLoads);
+            let count = match of_spheres {
+                true => whole.params.sphere_count,
+                false => whole.params.body_count,
+            };
+            of_bodies.push((*field, buffer.clone(), size / u64::from(count), of_spheres));
+        }
+        let read = simulation.for_each_part(&fields, |part, before| {
+            let state = part.state;
+            let mut bodies = state.bodies.clone();
+            let mut spheres = state.spheres.clone();
+            for body in &mut bodies {
+                body.first_sphere += before.spheres;
+            }
+            for sphere in &mut spheres {
+                sphere.body = before.body(sphere.body);
+            }
+            for (field, buffer, size, of_spheres) in &of_bodies {
+                let bytes = match field {
+                    Field::Bodies => cast_slice(&bodies),
+                    Field::Spheres => cast_slice(&spheres),
+                    _ => state.bytes(*field),
+                };
+                let [first, count] = match of_spheres {
+                    true => [before.spheres, state.params.sphere_count],
+                    false => [before.bodies, state.params.body_count],
+                };
+                let [first, count] = [first, count].map(|count| size * u64::from(count));
+                let own = &bytes[..count as usize];
+                context.queue.write_buffer(buffer, first, own);
+            }
+            // What is on its way to the device takes memory here.
+            context.queue.submit([]);
+            match context.wait() {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        read?;
+        context.wait()?;
+        self.gathered = Some(simulation.steps());
+        Ok(())
     }
 
     /// Updates the buffers to the present state, or the part of it that a look reads. Returns whether anything may have changed.

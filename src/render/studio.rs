@@ -151,21 +151,22 @@ impl Studio {
 
     /// Sets up a studio for pictures of `simulation` on a [device](Studio::device).
     ///
-    /// A single picture is framed by the present positions of the bodies, a film also by those at the start.
+    /// A single picture is framed by the present positions of the bodies, a film also by those at the start. From the ranks of a cluster
+    /// it reads bodies part by part, and onto the device.
     ///
     /// # Errors
     /// If the device cannot draw, has no memory or is lost; or if the shot is from the point that it looks at.
     pub fn new(
         shot: &Shot,
-        simulation: &Simulation,
+        simulation: &mut Simulation,
         device: &Context,
         film: bool,
     ) -> Result<Studio> {
         let mut renderer = Renderer::new(device, simulation, PICTURE)?;
-        renderer.update(simulation)?;
-        let model = simulation.model();
-        let look = shot.look(model);
+        let look = shot.look(simulation.model());
+        renderer.gather(simulation, &look)?;
         renderer.survey(&look)?;
+        let model = simulation.model();
         let camera = shot.camera(model, renderer.frame(film))?;
         Ok(Studio {
             renderer,
@@ -181,7 +182,7 @@ impl Studio {
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.
     pub fn picture(&mut self, simulation: &mut Simulation) -> Result<RgbaImage> {
-        self.renderer.update(simulation)?;
+        self.renderer.gather(simulation, &self.look)?;
         self.renderer.survey(&self.look)?;
         let overlay = self
             .renderer

@@ -207,7 +207,7 @@ fn picture(path: &Path, context: &Context) -> Drawn {
             ..Shot::default()
         };
         // A scene at its start is above its floor.
-        Studio::new(&shot, &simulation, context, !is_run)?.picture(&mut simulation)
+        Studio::new(&shot, &mut simulation, context, !is_run)?.picture(&mut simulation)
     };
     draw().map_err(|error| error.to_string())
 }

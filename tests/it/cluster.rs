@@ -23,6 +23,7 @@ use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{CustomLaw, Law, Model};
 use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
+use rockfall::render::{ColourBy, Shot, Studio};
 use rockfall::scene::{Ending, Scene};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
@@ -1114,6 +1115,44 @@ fn a_checkpoint_is_given_out_part_by_part() {
                 are_equal(&found, &expected, count);
                 // Ranks build lists anew after they got their bodies.
                 assert!(histories(&found) == histories(&expected), "{count} ranks");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_picture_is_made_part_by_part() {
+    let device = device();
+    for (model, colour_by) in [
+        (
+            crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 14),
+            ColourBy::Force,
+        ),
+        (
+            warm_crowd(Law::HookeHistory, 600, DVec3::ZERO, 4),
+            ColourBy::Temperature,
+        ),
+        (bonded_crowd(600, DVec3::ZERO, 1), ColourBy::Damage),
+    ] {
+        let shot = Shot {
+            size: [320, 200],
+            colour_by: Some(colour_by),
+            ..Shot::default()
+        };
+        let drawn = |simulation: &mut Simulation| {
+            let mut studio = Studio::new(&shot, simulation, device, false).unwrap();
+            let at_first = studio.picture(simulation).unwrap();
+            simulation.step(60).unwrap();
+            [at_first, studio.picture(simulation).unwrap()]
+        };
+        let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        let expected = drawn(&mut one);
+        assert!(expected[0] != expected[1]);
+        for count in [1, 3] {
+            on_ranks(&model, count, |simulation| {
+                let found = drawn(simulation);
+                assert!(found == expected, "{colour_by:?}, {count} ranks");
+                assert_eq!(besides_its_part(simulation), 0);
             });
         }
     }
