@@ -43,16 +43,20 @@ impl Simulation {
         now.work += 0.5 * (before + now.power()) * time;
         now.drive(&self.model.deform);
         let turns = now.turns();
-        if turns != 0.0 {
+        let axes = [now.flow, now.gradient];
+        let writes = turns != 0.0 && !self.engine.untilt(axes, turns as i32);
+        if writes {
             self.fetch_by(patience, &[Field::Bodies]).await?;
-            self.state.untilt(&now, turns as i32);
+        }
+        if turns != 0.0 {
+            self.state.untilt(axes, turns as i32);
             now.tilt -= turns * now.sides[now.flow] / now.sides[now.gradient];
         }
         self.state.traffic.deformation = Some(now);
         self.state.set_deformation(&self.model, &now, self.steps);
         self.set_sides(&now)?;
         self.engine.write_params(&self.state);
-        if turns != 0.0 {
+        if writes {
             self.engine.write(&[Field::Bodies], &self.state);
             self.engine.write_stale(&self.state);
         }

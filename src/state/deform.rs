@@ -40,9 +40,8 @@ impl State {
         params.deform(step as u32);
     }
 
-    /// Puts bodies where they are in a box that is tilted by so many lengths less.
-    pub(crate) fn untilt(&mut self, now: &Deformation, turns: i32) {
-        let (flow, gradient) = (now.flow, now.gradient);
+    /// Puts bodies where they are in a box that is tilted by so many lengths less, along `flow` for its height along `gradient`: axes.
+    pub(crate) fn untilt(&mut self, [flow, gradient]: [usize; 2], turns: i32) {
         let period = self.params.period;
         // In units of 2⁻³² of a cell, in which the box is a whole number of them long.
         let [length, height] = [flow, gradient].map(|axis| i128::from(period[axis]) << 32);

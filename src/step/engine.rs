@@ -272,6 +272,11 @@ pub trait Engine: MaybeSend {
         false
     }
 
+    /// Does as [`State::untilt`], if it need not have bodies written for that. Returns whether it did.
+    fn untilt(&mut self, _axes: [usize; 2], _turns: i32) -> bool {
+        false
+    }
+
     /// Takes over buffers of the host's copy; their lengths are those of before.
     fn write(&mut self, _fields: &[Field], _state: &State) {}
 

@@ -27,6 +27,7 @@ use rockfall::render::{ColourBy, Shot, Studio};
 use rockfall::scene::{Ending, Scene};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
+use rockfall::state::layout::Body;
 use rockfall::state::{Field, State};
 use rockfall::step::WriteSeek;
 use rockfall::{Backend, Error, GroupHandle, NewBody, Observer, Options, Simulation, Watch};
@@ -539,6 +540,40 @@ fn a_box_that_deforms() {
     // Beyond a tilt of a half of the box, which is when it turns.
     let model = deform::model(deform::ALL_AT_ONCE, 75);
     is_held(&model, &[1, 24, 300, 475]);
+}
+
+#[test]
+fn ranks_cut_a_tilted_box_anew() {
+    let model = scene(json!({
+        "domain": { "min": [0, 0, 0], "max": [1, 1, 1], "periodic": [true, true, true] },
+        "planes": [],
+        "deform": { "shear": { "flow": "x", "gradient": "y", "rate": 100 } },
+        "fills": [ { "count": 4000, "shapes": { "ball": 1 }, "placement": "grid", "velocity": [1, 0, 0],
+                     "region": { "min": [0, 0, 0], "max": [1, 1, 1] } } ],
+    }));
+    let tilts = |simulation: &mut Simulation| {
+        let mut tilt = || {
+            simulation.step(25).unwrap();
+            simulation.deformation().unwrap().tilt
+        };
+        std::array::from_fn::<_, 8, _>(|_| tilt())
+    };
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    let expected = tilts(&mut one);
+    assert!(
+        expected.windows(2).any(|pair| pair[1] < pair[0]),
+        "{expected:?}"
+    );
+    let sent: Arc<Sent> = Arc::default();
+    on(Thread::counted(3, &sent), &model, &cpu(), |simulation| {
+        simulation.step(0).unwrap();
+        sent.largest.store(0, Ordering::Relaxed);
+        assert_eq!(tilts(simulation), expected);
+        let largest = sent.largest.load(Ordering::Relaxed);
+        let all = model.bodies.len() * size_of::<Body>();
+        assert!(largest < all / 2, "{largest} of {all} bytes");
+        are_equal(&carried(simulation), &carried(&mut one), 3);
+    });
 }
 
 #[test]

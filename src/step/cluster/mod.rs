@@ -440,6 +440,16 @@ impl Engine for ClusterEngine {
         !self.fresh
     }
 
+    fn untilt(&mut self, axes: [usize; 2], turns: i32) -> bool {
+        if !self.fresh {
+            let mut message = Command::Untilt.message();
+            message.put(axes.map(|axis| axis as u32));
+            message.put(turns);
+            self.tell(message);
+        }
+        !self.fresh
+    }
+
     fn write_actions(&mut self, state: &State) -> Result<()> {
         self.write(&[Field::Actions], state);
         Ok(())

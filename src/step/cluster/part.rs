@@ -51,6 +51,8 @@ pub(super) enum Command {
     Stale,
     /// Wake all bodies.
     Wake,
+    /// Put bodies where they are in a box that is tilted less.
+    Untilt,
     /// Take bodies away.
     Remove,
     /// Say what has been counted.
@@ -66,7 +68,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    const ALL: [Command; 18] = [
+    const ALL: [Command; 19] = [
         Command::Start,
         Command::GiveOut,
         Command::Make,
@@ -79,6 +81,7 @@ impl Command {
         Command::Params,
         Command::Stale,
         Command::Wake,
+        Command::Untilt,
         Command::Remove,
         Command::Report,
         Command::Count,
@@ -231,6 +234,12 @@ impl Part {
             }
             Command::Wake => {
                 self.state.bodies.iter_mut().for_each(|body| body.still = 0);
+                None
+            }
+            Command::Untilt => {
+                let axes: [u32; 2] = message.take();
+                let axes = axes.map(|axis| axis as usize);
+                self.state.untilt(axes, message.take());
                 None
             }
             Command::Remove => {
