@@ -35,7 +35,7 @@ pub(super) struct Clock {
     /// Simulated time that is still to be covered, s.
     owed: f64,
     last: Option<Instant>,
-    /// Wall time of a step, on average, s.
+    /// Wall time of a step, on average, s; none before the first one.
     step_time: Option<f64>,
     #[cfg(not(target_family = "wasm"))]
     beat: Beat,
@@ -54,6 +54,12 @@ impl Clock {
             #[cfg(not(target_family = "wasm"))]
             beat: Beat::default(),
         }
+    }
+
+    /// Says that the next steps are those of another scene, or of another device, which may take far longer: none but the first is
+    /// taken before that is known.
+    pub fn forget(&mut self) {
+        self.step_time = None;
     }
 
     /// Takes the steps that are due, as far as there is time for them.
@@ -160,5 +166,30 @@ impl Clock {
         let known = self.step_time.unwrap_or(each);
         self.step_time = Some(known + NEW * (each - known));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_takes_the_steps_that_are_due_and_learns_how_long_they_take() {
+        let scene = crate::scene::load("scenes/stack.json".as_ref()).unwrap();
+        let mut simulation = Simulation::on_cpu(scene.model, Some(1)).unwrap();
+        let mut clock = Clock::new(true);
+        clock.speed = 0.0;
+        let mut taken = |clock: &mut Clock, left: Duration| {
+            clock.owed = 10.5 * simulation.model().time_step;
+            let before = simulation.steps();
+            block_on(clock.advance_within(&mut simulation, &|| left)).unwrap();
+            simulation.steps() - before
+        };
+        assert_eq!(taken(&mut clock, Duration::ZERO), 1);
+        assert!(clock.lags && clock.step_time.is_some());
+        assert_eq!(taken(&mut clock, Duration::from_secs(3600)), 10);
+        assert!(!clock.lags);
+        clock.forget();
+        assert_eq!(clock.step_time, None);
     }
 }

@@ -292,6 +292,7 @@ impl Viewer {
                 self.stop_recording();
                 self.cursor = stage.simulation.time();
                 self.stage = Some(stage);
+                self.clock.forget();
                 (self.undo, self.tuned, self.draft) = (Vec::new(), Vec::new(), None);
                 if !IN_PAGE {
                     self.recent.add(path);

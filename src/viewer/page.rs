@@ -399,6 +399,7 @@ impl Viewer {
                 let stage = stage.taken_up(&canvas.context, canvas.format()).await?;
                 self.cursor = stage.simulation.time();
                 self.stage = Some(stage);
+                self.clock.forget();
             }
             // It was lost before anything was shown, or again.
             None if self.handed.is_some() => self.open(&self.scene.clone(), true).await,
