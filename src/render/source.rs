@@ -144,12 +144,7 @@ impl Source {
             if buffer.size() < size {
                 *buffer = Source::for_upload(context, *field, whole)?;
             }
-            let of_spheres = matches!(field, Field::Spheres | Field::SphereLoads);
-            let count = match of_spheres {
-                true => whole.params.sphere_count,
-                false => whole.params.body_count,
-            };
-            of_bodies.push((*field, buffer.clone(), size / u64::from(count), of_spheres));
+            of_bodies.push((*field, buffer.clone(), 0));
         }
         let read = simulation.for_each_part(&fields, |part, before| {
             let state = part.state;
@@ -161,19 +156,15 @@ impl Source {
             for sphere in &mut spheres {
                 sphere.body = before.body(sphere.body);
             }
-            for (field, buffer, size, of_spheres) in &of_bodies {
+            for (field, buffer, offset) in &mut of_bodies {
                 let bytes = match field {
                     Field::Bodies => cast_slice(&bodies),
                     Field::Spheres => cast_slice(&spheres),
                     _ => state.bytes(*field),
                 };
-                let [first, count] = match of_spheres {
-                    true => [before.spheres, state.params.sphere_count],
-                    false => [before.bodies, state.params.body_count],
-                };
-                let [first, count] = [first, count].map(|count| size * u64::from(count));
-                let own = &bytes[..count as usize];
-                context.queue.write_buffer(buffer, first, own);
+                let own = &bytes[..state.size_of(*field)];
+                context.queue.write_buffer(buffer, *offset, own);
+                *offset += own.len() as u64;
             }
             // What is on its way to the device takes memory here.
             context.queue.submit([]);

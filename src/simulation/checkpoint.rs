@@ -822,15 +822,16 @@ impl Checkpoint {
             )));
         }
         let groups = model.forces.groups.len().max(1);
+        let others = || Fault::Damaged("other shapes or groups than those of the scene".to_owned());
+        if found.shapes.len() != model.shapes.len() {
+            return Err(others());
+        }
         let mut identities = Identities::default();
         for some in pieces(self.body_count()) {
-            let shapes = self.some::<u32>(SHAPES, some.clone())?;
-            let known = shapes.iter().all(|shape| group_of(*shape) < groups);
-            if found.shapes.len() != model.shapes.len() || !known {
-                let what = "other shapes or groups than those of the scene";
-                return Err(Fault::Damaged(what.to_owned()));
-            }
             for (id, body) in self.model_bodies(some)? {
+                if body.group >= groups {
+                    return Err(others());
+                }
                 identities.push(Identity::of(id, &body));
             }
         }
