@@ -93,12 +93,15 @@ impl Edges {
 
     /// Ends a step: ghosts are where they have come to on their ranks.
     fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition, marks: Marks) {
-        let (mut slots, mut ghosts) = (Vec::new(), Vec::new());
-        let pieces = self.pieces.iter();
-        pieces.for_each(|piece| piece.give(&mut slots, &mut ghosts));
         let mut next = state.params;
         next.deform(state.stats[0].steps);
-        bodies.set_bodies(state, &next, &slots, &mut ghosts);
+        let mut ghosts = 0;
+        for piece in &mut self.pieces {
+            piece.for_each_received(|slots, come| {
+                ghosts += come.len() as u64;
+                bodies.set_bodies(state, &next, slots, come);
+            });
+        }
         self.swap_heat(state);
         let stats = &mut state.stats[0];
         let Marks([stale, lost, cancelled]) = marks;
@@ -106,7 +109,7 @@ impl Edges {
         self.ending = cancelled == 1;
         let counts = &mut self.post.counts;
         counts.steps += 1;
-        counts.ghosts += ghosts.len() as u64;
+        counts.ghosts += ghosts;
         self.post.end_step();
     }
 }
