@@ -891,10 +891,10 @@ impl Renderer {
 
     /// The lines that `look` asks for, to be handed to [`Renderer::draw`]; `None` if it asks for none.
     ///
-    /// Fetches the state from the device of the simulation.
+    /// Reads the state part by part.
     ///
     /// # Errors
-    /// If that device is lost.
+    /// If the device of the simulation is lost.
     #[doc(hidden)]
     pub fn overlay(
         &self,
@@ -913,12 +913,7 @@ impl Renderer {
         camera: &Camera,
         look: &Look,
     ) -> Result<Option<Overlay>> {
-        if look.lines.is_none() {
-            return Ok(None);
-        }
-        let model = simulation.shared_model();
-        let state = simulation.state_by(patience).await?;
-        Ok(Overlay::new(state, &model, look, camera, self.body_radius))
+        Overlay::new(patience, simulation, look, camera, self.body_radius).await
     }
 
     /// The view of the scene, of which pictures take the looks of walls.

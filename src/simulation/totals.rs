@@ -106,7 +106,7 @@ impl Snapshot<'_> {
 
 /// Bodies of other parts that come with a part: those to which something leads from it.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Ends {
+pub(crate) enum Ends {
     OfBonds,
     OfBondsAndContacts,
 }
@@ -127,7 +127,7 @@ impl Simulation {
     }
 
     /// [`Simulation::for_each_part`], asynchronous.
-    pub(super) async fn for_each_part_by(
+    pub(crate) async fn for_each_part_by(
         &mut self,
         patience: Patience,
         fields: &[Field],
@@ -138,7 +138,7 @@ impl Simulation {
     }
 
     /// [`Simulation::for_each_part_by`], with these bodies of other parts in [`Before::ends`].
-    pub(super) async fn for_each_part_with(
+    pub(crate) async fn for_each_part_with(
         &mut self,
         ends: Ends,
         patience: Patience,
