@@ -353,6 +353,21 @@ pub struct ContactHistory {
     pub elements: Vec<Vec4>,
 }
 
+impl ContactHistory {
+    /// The contacts of a sphere: `entries`, and the `elements` of all of them; none of a sphere that came later.
+    pub(crate) fn of_sphere(&self, sphere: usize) -> (&[u32], &[Vec4]) {
+        let Some(&end) = self.ends.get(sphere) else {
+            return (&[], &[]);
+        };
+        let start = sphere.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let [start, end, size] = [start, end, self.size].map(|number| number as usize);
+        (
+            &self.entries[start..end],
+            &self.elements[size * start..size * end],
+        )
+    }
+}
+
 /// Walls whose loads count together.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,14 @@
 //! Checkpoints as files. A file is whole or not there: it is written to another name and renamed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use super::aside::{name, part, write_aside};
 use crate::model::error::{Error, Result};
+use crate::scene::stored::Stored;
 use crate::simulation::Simulation;
-use crate::simulation::checkpoint::{Checkpoint, Storage, encode, unreadable};
+use crate::simulation::checkpoint::{Checkpoint, encode, unreadable};
 use crate::simulation::snapshot::Snapshot;
 
 /// Writes a checkpoint, whole or not at all; see [`encode`].
@@ -27,36 +27,6 @@ pub fn write_checkpoint(
     .map_err(|error| Error::unwritten(path, &error))?;
     tracing::info!(step = snapshot.steps, file = %path.display(), "checkpoint written");
     Ok(())
-}
-
-/// A file, of which some bytes are read at a time.
-#[derive(Debug)]
-struct Stored {
-    file: Mutex<File>,
-    length: u64,
-}
-
-impl Stored {
-    fn open(path: &Path) -> io::Result<Stored> {
-        let mut file = File::open(path)?;
-        let length = file.seek(SeekFrom::End(0))?;
-        Ok(Stored {
-            file: file.into(),
-            length,
-        })
-    }
-}
-
-impl Storage for Stored {
-    fn length(&self) -> u64 {
-        self.length
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(offset))?;
-        file.read_exact(into)
-    }
 }
 
 impl Checkpoint {

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use super::error::closest;
+use super::stored::Stored;
+use crate::simulation::checkpoint::Storage;
 
 /// The files that a scene names.
 ///
@@ -34,6 +36,14 @@ pub trait Files {
     /// [`io::ErrorKind::NotFound`] if there is no such file, [`io::ErrorKind::IsADirectory`] if it is a folder, else
     /// why it cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// A file that may be too large to read all of it at once.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(self.read(path)?))
+    }
 
     /// The files in the folder of `path`, among which an error looks for the one that may have been meant.
     fn beside(&self, path: &Path) -> Vec<PathBuf>;
@@ -73,6 +83,13 @@ impl Files for Disk {
         })
     }
 
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        match path.is_file() {
+            true => Ok(Box::new(Stored::open(path)?)),
+            false => Ok(Box::new(self.read(path)?)),
+        }
+    }
+
     fn beside(&self, path: &Path) -> Vec<PathBuf> {
         let folder = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -105,6 +122,16 @@ impl Inside {
         }
     }
 
+    /// An error for a path that leaves the folder.
+    fn admits(&self, path: &Path) -> io::Result<()> {
+        match self.has(path) {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                "it lies outside of the folder of the scene; if you trust the scene, add --allow-outside",
+            )),
+        }
+    }
+
     /// Whether a path stays in the folder, as it is written and as links lead it.
     fn has(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.folder).unwrap_or(path);
@@ -130,12 +157,13 @@ impl Inside {
 
 impl Files for Inside {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match self.has(path) {
-            true => Disk.read(path),
-            false => Err(io::Error::other(
-                "it lies outside of the folder of the scene; if you trust the scene, add --allow-outside",
-            )),
-        }
+        self.admits(path)?;
+        Disk.read(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.admits(path)?;
+        Disk.open(path)
     }
 
     fn beside(&self, path: &Path) -> Vec<PathBuf> {
@@ -232,8 +260,11 @@ mod tests {
             outside.push("link.obj");
         }
         for name in outside {
-            let error = read(name).unwrap_err().to_string();
-            assert!(error.contains("--allow-outside"), "{name}: {error}");
+            let opened = files.open(&folder.join(name)).map(|_| ());
+            for result in [read(name).map(|_| ()), opened] {
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains("--allow-outside"), "{name}: {error}");
+            }
             assert_eq!(files.beside(&folder.join(name)).len(), 0, "{name}");
         }
     }
@@ -259,13 +290,19 @@ mod tests {
             "nothing.json",
             "nothing/at.all",
         ] {
-            let on_disk = Disk.read(&folder.path().join(asked));
-            let in_memory = map.read(Path::new(asked));
-            assert_eq!(
-                on_disk.map_err(|error| error.kind()),
-                in_memory.map_err(|error| error.kind()),
-                "{asked}"
-            );
+            let path = folder.path().join(asked);
+            let all = |opened: Box<dyn Storage>| {
+                let mut bytes = vec![0; opened.length() as usize];
+                opened.read_at(0, &mut bytes).map(|()| bytes)
+            };
+            let [first, others @ ..] = [
+                Disk.read(&path),
+                map.read(Path::new(asked)),
+                Disk.open(&path).and_then(all),
+                map.open(Path::new(asked)).and_then(all),
+            ]
+            .map(|bytes| bytes.map_err(|error| error.kind()));
+            assert!(others.iter().all(|other| *other == first), "{asked}");
         }
         let meant = neighbour(&map, Path::new("run/stoone.obj"));
         assert_eq!(meant, Some("run/stone.obj".into()));

@@ -39,6 +39,7 @@ mod measure;
 mod place;
 mod placed;
 mod reading;
+pub(crate) mod stored;
 mod strict;
 
 use std::borrow::Cow;

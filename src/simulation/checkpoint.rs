@@ -628,37 +628,42 @@ impl Checkpoint {
         self.some(name, 0..self.count::<T>(name))
     }
 
-    /// The bodies, for a run that starts from them.
-    pub(crate) fn bodies(&self) -> io::Result<impl Iterator<Item = BodyBefore> + '_> {
+    /// Calls a function with each body and its index, for a run that starts from them.
+    pub(crate) fn for_each_body(&self, mut act: impl FnMut(usize, BodyBefore)) -> io::Result<()> {
         let mut state = State {
             origin: DVec3::from_array(self.header.origin),
             ..State::default()
         };
         state.params.cell_size = Vec3::from_array(self.header.cell_size);
-        for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
-            state.set_bytes(field, &self.elements(field.name())?);
-        }
-        let shapes = self.elements::<u32>(SHAPES)?.into_iter();
-        Ok(shapes.enumerate().map(move |(number, shape)| {
-            let body = &state.bodies[number];
-            let index = (shape & SHAPE_BITS) as usize;
-            let fixed = shape & FIXED != 0;
-            let inertia = match fixed {
-                // A fixed body has its angular velocity in place of its angular momentum.
-                true => DVec3::ONE,
-                false => DVec3::from_array(self.header.shapes[index].inertia),
-            };
-            BodyBefore {
-                shape: index,
-                fixed,
-                group: group_of(shape),
-                position: state.position(body),
-                orientation: body_orientation(body),
-                velocity: body.velocity.as_dvec3(),
-                angular_velocity: angular_velocity(body, inertia),
-                quantities: state.quantities(number).or_default(),
+        let count = self.body_count();
+        for some in pieces(count) {
+            for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
+                self.read_part(field, count as u32, &some, &mut state)?;
             }
-        }))
+            let shapes = self.some::<u32>(SHAPES, some.clone())?;
+            for (number, shape) in shapes.into_iter().enumerate() {
+                let body = &state.bodies[number];
+                let index = (shape & SHAPE_BITS) as usize;
+                let fixed = shape & FIXED != 0;
+                let inertia = match fixed {
+                    // A fixed body has its angular velocity in place of its angular momentum.
+                    true => DVec3::ONE,
+                    false => DVec3::from_array(self.header.shapes[index].inertia),
+                };
+                let body = BodyBefore {
+                    shape: index,
+                    fixed,
+                    group: group_of(shape),
+                    position: state.position(body),
+                    orientation: body_orientation(body),
+                    velocity: body.velocity.as_dvec3(),
+                    angular_velocity: angular_velocity(body, inertia),
+                    quantities: state.quantities(number).or_default(),
+                };
+                act(some.start + number, body);
+            }
+        }
+        Ok(())
     }
 
     /// Whether each group has a body.
@@ -750,12 +755,10 @@ impl Checkpoint {
         if size == 0 {
             return Ok(None);
         }
-        let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name())?;
-        let entries: Vec<u32> = self.elements(Field::Neighbours.name())?;
-        let elements: Vec<Vec4> = self.elements(Field::History.name())?;
         // The remaining spheres, by their new and old indices.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
-        let mut new_index = vec![None; starts.len() - 1];
+        let spheres = self.count::<u32>(Field::NeighbourStarts.name()) - 1;
+        let mut new_index = vec![None; spheres];
         let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
         for (body, shape) in self.elements::<u32>(SHAPES)?.into_iter().enumerate() {
             let spheres = spheres_of(shape) as usize;
@@ -771,29 +774,39 @@ impl Checkpoint {
             size: size as u32,
             ..ContactHistory::default()
         };
-        for (old, new) in new_index.iter().enumerate() {
-            if new.is_none() {
-                continue;
+        for some in pieces(spheres) {
+            let own = some.start..some.end + 1;
+            let starts: Vec<u32> = self.some(Field::NeighbourStarts.name(), own)?;
+            let first = starts[0] as usize;
+            let own = first..starts[some.len()] as usize;
+            let entries: Vec<u32> = self.some(Field::Neighbours.name(), own.clone())?;
+            let own = size * own.start..size * own.end;
+            let elements: Vec<Vec4> = self.some(Field::History.name(), own)?;
+            for (list, new) in starts.windows(2).zip(&new_index[some]) {
+                if new.is_none() {
+                    continue;
+                }
+                let mut list: Vec<(u32, usize)> = (list[0] as usize..list[1] as usize)
+                    .filter_map(|entry| {
+                        let entry = entry - first;
+                        let other = entries[entry];
+                        let now = if other & WALL == 0 {
+                            new_index[other as usize]
+                        } else {
+                            facet_of[(other & !WALL) as usize].map(|facet| facet | WALL)
+                        };
+                        now.map(|now| (now, entry))
+                    })
+                    .collect();
+                list.sort_unstable();
+                for (now, entry) in list {
+                    history.entries.push(now);
+                    history
+                        .elements
+                        .extend(&elements[entry * size..(entry + 1) * size]);
+                }
+                history.ends.push(history.entries.len() as u32);
             }
-            let mut list: Vec<(u32, usize)> = (starts[old] as usize..starts[old + 1] as usize)
-                .filter_map(|entry| {
-                    let other = entries[entry];
-                    let now = if other & WALL == 0 {
-                        new_index[other as usize]
-                    } else {
-                        facet_of[(other & !WALL) as usize].map(|facet| facet | WALL)
-                    };
-                    now.map(|now| (now, entry))
-                })
-                .collect();
-            list.sort_unstable();
-            for (now, entry) in list {
-                history.entries.push(now);
-                history
-                    .elements
-                    .extend(&elements[entry * size..(entry + 1) * size]);
-            }
-            history.ends.push(history.entries.len() as u32);
         }
         Ok(Some(history))
     }

@@ -13,7 +13,7 @@ use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
 use super::{Identities, State};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
-use crate::model::{Integrator, Law, Model};
+use crate::model::{ContactHistory, Integrator, Law, Model};
 use glam::{IVec3, Vec2, Vec3};
 
 /// Steps for which the skin of a body that is not fast lasts at least: about as long as that of the fastest
@@ -35,7 +35,7 @@ impl State {
         });
         state.fit();
         state.begin(model);
-        if let Some(history) = &model.history {
+        if let Some(history) = state.contacts_before(model) {
             state.start_with(history);
         }
         state
@@ -49,7 +49,18 @@ impl State {
             let id = identities.len() as u64;
             identities.push(Identity::of(id, body));
         });
-        State::free_with(model, identities, model.sphere_count() as u32)
+        let mut state = State::free_with(model, identities, model.sphere_count() as u32);
+        if let Some(history) = state.contacts_before(model) {
+            let count = history.entries.len() as u32;
+            (state.params.neighbour_capacity, state.stats[0].neighbours) = (count, count);
+        }
+        state
+    }
+
+    /// The contacts that the first bodies of a model bring from another run, if the law keeps as much of them.
+    pub(crate) fn contacts_before<'a>(&self, model: &'a Model) -> Option<&'a ContactHistory> {
+        let size = self.params.history_size;
+        model.history.as_ref().filter(|own| own.size == size)
     }
 
     /// The start of a simulation of `model` with other bodies, which have so many spheres and are elsewhere: see [`State::free`].

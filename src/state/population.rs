@@ -377,14 +377,11 @@ impl State {
     /// Starts with lists that have contact histories: the first step builds others, and carries these over.
     pub(super) fn start_with(&mut self, history: &ContactHistory) {
         let ContactHistory {
-            size,
             ends,
             entries,
             elements,
+            ..
         } = history;
-        if *size != self.params.history_size {
-            return;
-        }
         let count = entries.len() as u32;
         self.set_neighbour_capacity(self.params.neighbour_capacity.max(count));
         let (listed, others) = self.neighbour_starts[1..].split_at_mut(ends.len());
@@ -397,7 +394,7 @@ impl State {
     }
 
     /// Puts the spheres where the first step will find them, for those who ask for the contacts before it.
-    fn place_spheres(&mut self) {
+    pub(crate) fn place_spheres(&mut self) {
         let Params {
             cell_size, period, ..
         } = self.params;

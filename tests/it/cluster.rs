@@ -21,10 +21,11 @@ use crate::common::{
 };
 use crate::deform;
 use rockfall::internals::cluster::{Ranks, end};
+use rockfall::model::view::Lines;
 use rockfall::model::{CustomLaw, Law, Model};
 use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
 use rockfall::render::{ColourBy, Shot, Studio};
-use rockfall::scene::{Ending, Scene};
+use rockfall::scene::{Ending, Scene, parse_with};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::layout::Body;
@@ -1158,20 +1159,29 @@ fn a_checkpoint_is_given_out_part_by_part() {
 #[test]
 fn a_picture_is_made_part_by_part() {
     let device = device();
-    for (model, colour_by) in [
+    let period = DVec3::new(0.0, 0.0, 8.0);
+    for (model, colour_by, lines) in [
         (
             crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 14),
             ColourBy::Force,
+            Some(Lines::Velocity),
+        ),
+        (
+            crowd_with_history(Law::HookeHistory, 600, period, 14),
+            ColourBy::Speed,
+            Some(Lines::Contacts),
         ),
         (
             warm_crowd(Law::HookeHistory, 600, DVec3::ZERO, 4),
             ColourBy::Temperature,
+            Some(Lines::Force),
         ),
-        (bonded_crowd(600, DVec3::ZERO, 1), ColourBy::Damage),
+        (bonded_crowd(600, DVec3::ZERO, 1), ColourBy::Damage, None),
     ] {
         let shot = Shot {
             size: [320, 200],
             colour_by: Some(colour_by),
+            lines,
             ..Shot::default()
         };
         let drawn = |simulation: &mut Simulation| {
@@ -1186,9 +1196,44 @@ fn a_picture_is_made_part_by_part() {
         for count in [1, 3] {
             on_ranks(&model, count, |simulation| {
                 let found = drawn(simulation);
-                assert!(found == expected, "{colour_by:?}, {count} ranks");
+                assert!(found == expected, "{colour_by:?}, {lines:?}, {count} ranks");
                 assert_eq!(besides_its_part(simulation), 0);
             });
+        }
+    }
+}
+
+/// Contacts from another run are there before the first step, and on no rank as a whole.
+#[test]
+fn ranks_start_from_another_run() {
+    let mut before = Simulation::on_cpu(scene(json!({})), Some(1)).unwrap();
+    before.step(2000).unwrap();
+    let files = BTreeMap::from([("a.checkpoint".into(), before.checkpoint().unwrap())]);
+    let above = json!({ "region": { "min": [-2, 1, -2], "max": [2, 6, 2] } });
+    for (fills, steps) in [
+        (vec![], 60),
+        // Each rank makes those of its block.
+        (vec![grid_fill(100_000, above)], 2),
+    ] {
+        let next = text(json!({ "start": { "from": "a.checkpoint" }, "fills": fills }));
+        let next = parse_with(&next, "next.json".as_ref(), &files).unwrap();
+        let model = next.model;
+        assert_eq!(model.bodies.is_listed(), fills.is_empty());
+        let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        let energy = one.energy().unwrap();
+        let contacts: Vec<_> = one.contacts().unwrap().collect();
+        assert!(contacts.len() > 100);
+        for count in [1, 3] {
+            on_ranks(&model, count, |simulation| {
+                assert!(simulation.energy().unwrap() == energy, "{count} ranks");
+                assert_eq!(besides_its_part(simulation), 0);
+                let found: Vec<_> = simulation.contacts().unwrap().collect();
+                assert!(found == contacts, "{count} ranks");
+            });
+        }
+        is_held_after(&model, taking(&[steps]));
+        if fills.is_empty() {
+            is_held_on_gpus(&model, &[steps]);
         }
     }
 }

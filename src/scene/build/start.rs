@@ -27,13 +27,13 @@ pub(super) struct Started {
 /// The checkpoint that `from` means: that file, or the last one in that folder of a run.
 fn read(folder: Folder, from: &str) -> Result<Checkpoint> {
     let mut path = folder.join(from);
-    let mut bytes = folder.files.read(&path);
-    if matches!(&bytes, Err(error) if error.kind() == io::ErrorKind::IsADirectory) {
+    let mut file = folder.files.open(&path);
+    if matches!(&file, Err(error) if error.kind() == io::ErrorKind::IsADirectory) {
         path = path.join(checkpoint::FILE);
-        bytes = folder.files.read(&path);
+        file = folder.files.open(&path);
     }
-    let bytes = bytes.map_err(|error| checkpoint::unreadable(&path, &error))?;
-    Checkpoint::decode(bytes, &path)
+    let file = file.map_err(|error| checkpoint::unreadable(&path, &error))?;
+    Checkpoint::open(file, &path)
 }
 
 impl Check {
@@ -103,12 +103,12 @@ impl Check {
         let mut kept = Vec::new();
         let mut bodies = Vec::new();
         let mut differs = false;
-        for (index, body) in checkpoint.bodies()?.enumerate() {
+        checkpoint.for_each_body(|index, body| {
             let Some(shape) = shape_of[body.shape] else {
-                continue;
+                return;
             };
             let Some(clump) = &shapes.clumps[shape] else {
-                continue;
+                return;
             };
             let before = &checkpoint.header.shapes[body.shape];
             differs |= before.spheres as usize != clump.spheres.len();
@@ -128,7 +128,7 @@ impl Check {
                 group: group_of[body.group],
                 quantities: body.quantities,
             });
-        }
+        })?;
         if bodies.is_empty() {
             self.problems.push(
                 Problem::new("start", "no body left", "at least one")

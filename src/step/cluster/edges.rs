@@ -942,6 +942,31 @@ pub(super) fn write_moved(
     message: &mut Writer,
     whole: impl Fn(u32) -> u32,
 ) {
+    write_carried(state, index, entry, bonds, message);
+    let (mut others, mut histories) = (Vec::new(), Vec::new());
+    for sphere in state.spheres_of(&state.bodies[index]) {
+        others.clear();
+        histories.clear();
+        for_each_history(state, sphere, |other, history| {
+            others.push(match other & WALL {
+                0 => whole(other),
+                _ => other,
+            });
+            histories.extend_from_slice(history);
+        });
+        message.put_all(&others);
+        message.put_all(&histories);
+    }
+}
+
+/// Writes what a body carries but for its contacts: those of each of its spheres, and their histories, are to follow.
+pub(super) fn write_carried(
+    state: &State,
+    index: usize,
+    entry: Entry,
+    bonds: &[Bond],
+    message: &mut Writer,
+) {
     message.put(entry.body);
     message.put(entry.first_sphere);
     message.put(state.bodies[index]);
@@ -958,21 +983,7 @@ pub(super) fn write_moved(
         message.put_all(&bonds[start..start + count]);
     }
     let spheres = state.spheres_of(&state.bodies[index]);
-    message.put_all(&state.sphere_loads[spheres.clone()]);
-    let (mut others, mut histories) = (Vec::new(), Vec::new());
-    for sphere in spheres {
-        others.clear();
-        histories.clear();
-        for_each_history(state, sphere, |other, history| {
-            others.push(match other & WALL {
-                0 => whole(other),
-                _ => other,
-            });
-            histories.extend_from_slice(history);
-        });
-        message.put_all(&others);
-        message.put_all(&histories);
-    }
+    message.put_all(&state.sphere_loads[spheres]);
 }
 
 /// A box in space, m.

@@ -39,8 +39,9 @@
 //! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
 //! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of large fills that are in its block, and gets
-//! others from rank 0. Only where a state is the start, the copy is the state until the first step, and the ranks have no bodies until
-//! then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there, some at a time.
+//! others from rank 0. Only where a state takes the place of that of before, the copy is the state until the first step, and the ranks
+//! have no bodies until then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there,
+//! some at a time.
 
 mod blocks;
 mod bytes;
@@ -129,12 +130,6 @@ impl ClusterEngine {
             trace: None,
             canceller: Canceller::default(),
         };
-        if model.history.is_some() {
-            // Its contacts are told by the places of their spheres in the whole.
-            let state = State::new(model);
-            engine.begin(&state)?;
-            return Ok((engine, state));
-        }
         let state = State::without_elements(model);
         engine.begin(&state)?;
         engine.make(model, &state);

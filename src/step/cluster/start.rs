@@ -1,6 +1,7 @@
 //! Bodies at the start: each rank makes those of large fills that are in its block, and rank 0 gives out all others.
 
 use std::borrow::Cow;
+use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +11,13 @@ use glam::DVec3;
 use super::Ranks;
 use super::blocks::Place;
 use super::bytes::{Reader, Writer};
-use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_moved};
+use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_carried, write_moved};
 use crate::model::bodies::Piece;
 use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::search::RandomSites;
-use crate::model::{Model, ModelBody};
+use crate::model::{ContactHistory, Model, ModelBody};
 use crate::state::layout::{Body, Bond, Sphere};
 use crate::state::{Moulds, State};
 use crate::step::Source;
@@ -33,6 +34,8 @@ pub(super) struct Recipe {
     moulds: Moulds,
     /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list.
     pieces: Vec<Piece<[u32; 2]>>,
+    /// Whether bodies bring contacts from another run.
+    contacts: bool,
 }
 
 impl Recipe {
@@ -53,11 +56,13 @@ impl Recipe {
             origin: state.origin,
             pieces: pieces.collect(),
             moulds,
+            contacts: state.contacts_before(model).is_some(),
         }
     }
 
     pub fn write(&self, message: &mut Writer) {
         message.put(self.origin);
+        message.put(u32::from(self.contacts));
         message.put(self.moulds.groups as u64);
         message.put_all(&self.moulds.shapes);
         message.put(self.pieces.len() as u64);
@@ -76,6 +81,7 @@ impl Recipe {
 
     pub fn read(message: &mut Reader) -> Recipe {
         let origin = message.take();
+        let contacts = message.take::<u32>() == 1;
         let groups = message.take::<u64>() as usize;
         let moulds = Moulds {
             shapes: message.take_all(),
@@ -94,6 +100,7 @@ impl Recipe {
             origin,
             pieces: pieces.collect(),
             moulds,
+            contacts,
         }
     }
 }
@@ -147,6 +154,8 @@ pub(super) struct Listed<'a> {
     empty: State,
     /// The ends of all bonds.
     bonds: &'a [Bond],
+    /// The contacts that they bring from another run.
+    contacts: Option<&'a ContactHistory>,
 }
 
 impl<'a> Listed<'a> {
@@ -160,6 +169,7 @@ impl<'a> Listed<'a> {
             lists: lists.collect(),
             empty: state.outline(),
             bonds: &state.bonds,
+            contacts: state.contacts_before(model),
         }
     }
 }
@@ -246,7 +256,7 @@ impl Edges {
         let ranks = Arc::clone(&self.post.ranks);
         let costs = share(&*ranks, part, recipe, listed);
         self.cut_first(part, costs);
-        let mut bonds = Vec::new();
+        let mut come = Come::default();
         let mut before = [0; 2];
         for (index, piece) in recipe.pieces.iter().enumerate() {
             match piece {
@@ -254,15 +264,21 @@ impl Edges {
                 Piece::List(counts) => {
                     let list = listed.map(|listed| (listed, listed.lists[index]));
                     let bodies = counts[0] as usize;
-                    bonds.extend(self.take_list(part, &recipe.moulds, bodies, list, before));
+                    self.take_list(part, recipe, bodies, list, before, &mut come);
                     before = [0, 1].map(|k| before[k] + counts[k]);
                 }
             }
         }
-        // The first step looks for ghosts.
         part.fit();
-        self.set_actions(part);
-        self.set_bonds(part, &bonds);
+        if recipe.contacts {
+            let staying = (0..self.entries.len()).collect();
+            self.gather(part, staying, come);
+            part.place_spheres();
+        } else {
+            // The first step looks for ghosts.
+            self.set_actions(part);
+            self.set_bonds(part, &come.bonds);
+        }
         self.end_start();
     }
 
@@ -360,19 +376,20 @@ impl Edges {
         });
     }
 
-    /// Adds those of so many listed bodies that are in the block of this rank, and returns the ends of bonds at them. So many bodies and
-    /// spheres come `before` the `list`, which rank 0 has.
+    /// Takes those of so many listed bodies that are in the block of this rank. They are added to the part at once, and `come` has the ends
+    /// of bonds at them; but all that bring contacts are in `come`, until the part is put together. So many bodies and spheres come
+    /// `before` the `list`, which rank 0 has.
     fn take_list(
         &mut self,
         part: &mut State,
-        moulds: &Moulds,
+        recipe: &Recipe,
         bodies: usize,
         list: Option<(&Listed, &[ModelBody])>,
         before: [u32; 2],
-    ) -> Vec<Bond> {
+        come: &mut Come,
+    ) {
         let ranks = Arc::clone(&self.post.ranks);
         let mut spheres = before[1];
-        let mut bonds = Vec::new();
         let blocks = self.blocks.as_ref().expect("space has been cut");
         let entries = &mut self.entries;
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
@@ -380,7 +397,7 @@ impl Edges {
             let first = before[0] + bodies.start as u32;
             let mut some = listed.empty.outline();
             let own = list[bodies].iter();
-            own.for_each(|body| some.push_body(moulds, body));
+            own.for_each(|body| some.push_body(&recipe.moulds, body));
             some.fit();
             for (index, body) in some.bodies.iter().enumerate() {
                 let entry = Entry {
@@ -390,35 +407,53 @@ impl Edges {
                 };
                 let owner = blocks.owner(&Edges::place(body.cell, body.offset));
                 let message = &mut messages[owner];
-                write_moved(&some, index, entry, listed.bonds, message, |sphere| sphere);
+                write_carried(&some, index, entry, listed.bonds, message);
+                for sphere in some.spheres_of(body) {
+                    let sphere = spheres as usize + sphere;
+                    let own = listed.contacts.map(|all| all.of_sphere(sphere));
+                    let (others, histories) = own.unwrap_or_default();
+                    message.put_all(others);
+                    message.put_all(histories);
+                }
             }
             spheres += some.params.sphere_count;
         };
         in_rounds(&*ranks, bodies, send, |message| {
-            let mut come = Come::default();
             come.read_all(part, message);
-            for (entry, body) in come.bodies {
-                let place = part.bodies.len() as u32;
-                let first_sphere = part.spheres.len() as u32;
-                let end = first_sphere + part.properties_of(&body).sphere_count;
-                let sphere = Sphere {
-                    body: place,
-                    ..Sphere::default()
-                };
-                part.spheres.resize(end as usize, sphere);
-                part.bodies.push(Body {
-                    first_sphere,
-                    ..body
-                });
-                entries.push(entry);
+            if !recipe.contacts {
+                add_new(part, entries, come);
             }
-            // Nothing has touched as yet: all else is zero.
-            part.body_forces.extend(come.forces);
-            part.body_heat.extend(come.heat);
-            bonds.extend(come.bonds);
         });
-        bonds
     }
+}
+
+/// Adds bodies that have come to a part. Nothing has touched them as yet: all that they carry is zero, but for the bonds, which stay.
+fn add_new(part: &mut State, entries: &mut Vec<Entry>, come: &mut Come) {
+    let bonds = take(&mut come.bonds);
+    let Come {
+        bodies,
+        forces,
+        heat,
+        ..
+    } = take(come);
+    come.bonds = bonds;
+    for (entry, body) in bodies {
+        let place = part.bodies.len() as u32;
+        let first_sphere = part.spheres.len() as u32;
+        let end = first_sphere + part.properties_of(&body).sphere_count;
+        let sphere = Sphere {
+            body: place,
+            ..Sphere::default()
+        };
+        part.spheres.resize(end as usize, sphere);
+        part.bodies.push(Body {
+            first_sphere,
+            ..body
+        });
+        entries.push(entry);
+    }
+    part.body_forces.extend(forces);
+    part.body_heat.extend(heat);
 }
 
 /// The places and costs of an equal share of the bodies, whatever they are, so that no rank has all.
