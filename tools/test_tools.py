@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy
 import pandas
+import trimesh
 import vtk
+from pxr import Usd, UsdGeom
 from vtk.util.numpy_support import vtk_to_numpy
 
 from plot_run import profile
@@ -240,6 +242,56 @@ class Files(unittest.TestCase):
                     read_vtk(self.folder / "run" / item.GetAttribute("file")).GetNumberOfPoints(),
                     0 if kind != "contacts" else -1,
                 )
+
+    def exported(self, name):
+        """The run, exported into a file of this name: its path."""
+        rockfall(self.folder, "export", "run", "--to", name)
+        return str(self.folder / name)
+
+    def test_usd_has_the_bodies_of_each_state(self):
+        run = self.run_folder
+        stage = Usd.Stage.Open(self.exported("run.usda"))
+        self.assertEqual(UsdGeom.GetStageUpAxis(stage), "Y")
+        self.assertEqual(UsdGeom.GetStageMetersPerUnit(stage), 1.0)
+        bodies = UsdGeom.PointInstancer(stage.GetPrimAtPath("/Run/Bodies"))
+        times = bodies.GetPositionsAttr().GetTimeSamples()
+        self.assertEqual(len(times), len(run.steps()))
+        for step, time in zip(run.steps(), times):
+            found = numpy.array(bodies.GetPositionsAttr().Get(time))
+            numpy.testing.assert_allclose(found, run.vectors("origin", "bodies", step), atol=1e-6)
+            turned = [[*turn.imaginary, turn.real] for turn in bodies.GetOrientationsAttr().Get(time)]
+            expected = run.vectors("orientation", "bodies", step)
+            # A rotation has two quaternions, and these are half floats.
+            cosines = numpy.abs(numpy.sum(numpy.array(turned) * expected, axis=1))
+            numpy.testing.assert_allclose(cosines, 1, atol=2e-3)
+        shapes = bodies.GetPrototypesRel().GetTargets()
+        self.assertEqual(len(shapes), len(run.record["shapes"]))
+        for shape in shapes:
+            mesh = UsdGeom.Mesh(stage.GetPrimAtPath(shape))
+            self.assertGreater(len(mesh.GetPointsAttr().Get()), 8)
+
+    def test_vtkhdf_has_the_spheres_of_each_state(self):
+        run = self.run_folder
+        reader = vtk.vtkHDFReader()
+        reader.SetFileName(self.exported("run.vtkhdf"))
+        reader.UpdateInformation()
+        self.assertEqual(reader.GetNumberOfSteps(), len(run.steps()))
+        for index, step in enumerate(run.steps()):
+            reader.SetStep(index)
+            reader.Update()
+            data = reader.GetOutputDataObject(0)
+            expected = run.vectors("position", "spheres", step)
+            found = vtk_to_numpy(data.GetPoints().GetData())[: len(expected)]
+            numpy.testing.assert_allclose(found, expected, atol=1e-6)
+            self.assertEqual(data.GetNumberOfVerts(), len(expected))
+
+    def test_gltf_has_the_bodies_of_the_last_state(self):
+        scene = trimesh.load(self.exported("end.glb"))
+        for index, place in enumerate(self.run_folder.vectors("origin")):
+            turn, _ = scene.graph[f"body {index}"]
+            numpy.testing.assert_allclose(turn[:3, 3], place, atol=1e-6)
+        # And the planes of the box.
+        self.assertEqual(len(scene.graph.nodes_geometry), len(self.end["bodies"]) + 5)
 
     def test_statistics_keep_account(self):
         statistics = self.run_folder.statistics()

@@ -11,12 +11,19 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
-from . import _core
-
 PathLike = Union[str, "os.PathLike[str]"]
 
 # A class of collisions: its ends, the number of collisions in it, and the energy that these dissipated, J.
 COLLISIONS = numpy.dtype([("from", "f8"), ("to", "f8"), ("collisions", "u8"), ("dissipated_J", "f8")])
+
+
+def compiled() -> Any:
+    """The compiled part of the package. Whoever reads files alone does without it."""
+    try:
+        from . import _core
+    except ImportError as error:
+        raise ImportError("measures and fields need the whole package: open the run with rockfall.read") from error
+    return _core
 
 
 def field_arrays(counts: Tuple[int, ...], found: Iterable[Tuple[str, int, bytes]]) -> Dict[str, numpy.ndarray]:
@@ -153,7 +160,7 @@ class Run:
             raise ValueError(f"window: found {window}, expected a time greater than 0, s")
         plan = None if mixing is None else (mixing, cell)
         axes = None if slope is None else [[float(part) for part in axis] for axis in slope]
-        names, rows = _core.measure(self.folder, plan, axes, window)
+        names, rows = compiled().measure(self.folder, plan, axes, window)
         columns = numpy.array(rows, dtype="f8").reshape(-1, len(names))
         return {name: columns[:, index] for index, name in enumerate(names)}
 
@@ -164,7 +171,7 @@ class Run:
         and mean torque of each wall that moves; "collisions" and "residence": spectra, None if the scene did not ask for them.
         Numbers of which nothing is known are None.
         """
-        return json.loads(_core.totals(self.folder, float(start), float(end), float(still)))
+        return json.loads(compiled().totals(self.folder, float(start), float(end), float(still)))
 
     def fields(
         self,
@@ -181,7 +188,7 @@ class Run:
         """
         counts = tuple(int(count) for count in cells)
         corners = ([float(part) for part in corner] for corner in (minimum, maximum))
-        found = _core.fields(self.folder, counts, *corners, float(width), float(start), float(end))
+        found = compiled().fields(self.folder, counts, *corners, float(width), float(start), float(end))
         return field_arrays(counts, found)
 
     def table(self, kind: str = "bodies", step: Optional[int] = None) -> Any:

@@ -1,5 +1,6 @@
 """Folders of runs, checkpoints and pictures on disk."""
 
+import importlib.util
 import json
 import shutil
 
@@ -36,6 +37,17 @@ def test_a_run_is_written_and_read(scene, tmp_path):
         world.record(tmp_path / "out")
     with pytest.raises(FileNotFoundError, match="run.json"):
         rockfall.read(tmp_path)
+
+
+def test_files_are_read_without_the_compiled_part(scene, tmp_path):
+    list(start(scene).run(seconds=0.02, every=0.02, out=tmp_path / "out"))
+    spec = importlib.util.spec_from_file_location("alone", rockfall.run.__file__)
+    alone = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(alone)
+    run = alone.Run(tmp_path / "out")
+    assert (run.vectors("position") == rockfall.read(tmp_path / "out").vectors("position")).all()
+    with pytest.raises(ImportError, match="open the run with rockfall.read"):
+        run.measure()
 
 
 def test_collisions_are_counted_and_read(scene, tmp_path):

@@ -67,7 +67,7 @@ Usage: cargo xtask test [--long | --web]
               - the tasks `release`, `oldest-rust`, `semver`, `deny` and `documents`;
               - the innermost loops of the CPU engine in a release, which must have all inlined;
               - the tests of the Python package, in release mode;
-              - the tests of the tools in Python, with numpy, matplotlib, pandas and vtk.
+              - the tests of the tools in Python, with numpy, matplotlib, pandas, vtk, usd-core and trimesh.
   --web     Builds the page for browsers and tests it in Chromium, beside the program. Runs no other tests.
   python    Runs the tests of the Python package only.
   book      Builds the handbook as a site in target/book, or in DIR. Generates the reference of scenes from
