@@ -572,19 +572,21 @@ fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
 /// Whether the window shows what a picture of the same scene does, without a window.
 fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name: &str) -> Outcome {
     let model = scene::load(&stage.scene)?.model;
-    let simulation = Simulation::on_cpu(model, Some(1))?;
+    let look = Look {
+        supersampling: 1,
+        ..Look::of(&model.view)
+    };
+    let mut simulation = Simulation::on_cpu(model, Some(1))?;
     let context = Adapter::to_draw(Some(&adapter()))?.open()?;
     let mut renderer = Renderer::new(&context, &simulation, PICTURE)?;
     renderer.update(&simulation)?;
-    let look = Look {
-        supersampling: 1,
-        ..Look::default()
-    };
     let mut camera = Camera::default();
     renderer.survey(&look)?;
     let aspect = f64::from(size[0]) / f64::from(size[1]);
     camera.fit(renderer.frame(true), aspect);
-    let expected = renderer.picture(size, &camera, &look, &[])?;
+    let overlay = renderer.overlay(&mut simulation, &camera, &look)?;
+    let lines = overlay.map_or(Vec::new(), |overlay| overlay.lines);
+    let expected = renderer.picture(size, &camera, &look, &lines)?;
     let off = difference(shown, &expected);
     if off > 0.01 {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -596,10 +598,32 @@ fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name:
 }
 
 fn it_draws_and_closes() -> Outcome {
-    let mut stage = Stage::open()?;
-    let shown = stage.still(SIZE)?;
-    check_against_picture(&stage, &shown, SIZE, "window")?;
-    stage.close()
+    let shown_with = |view: &str| -> Result<(Stage, RgbaImage), Failed> {
+        let asked = format!(r#""version": 1, "view": {view},"#);
+        let scene = SCENE.replace(r#""version": 1,"#, &asked);
+        let mut stage = Stage::open_with(&scene, &["--plain"], SIZE, &[])?;
+        let shown = stage.still(SIZE)?;
+        Ok((stage, shown))
+    };
+    let mut shots = Vec::new();
+    for view in [
+        "{}",
+        r#"{ "background": "white", "ground": "plain" }"#,
+        r#"{ "lines": "contacts" }"#,
+    ] {
+        let (stage, shown) = shown_with(view)?;
+        if shots.len() < 2 {
+            check_against_picture(&stage, &shown, SIZE, "window")?;
+        }
+        shots.push(image::imageops::crop_imm(&shown, 190, 130, 100, 100).to_image());
+        stage.close()?;
+    }
+    // There are no contacts as yet, and bodies are not drawn beside them. Below, the window has a legend.
+    let off = difference(&shots[0], &shots[2]);
+    if off < 0.1 {
+        return Err(format!("bodies are there beside contacts: {off}").into());
+    }
+    Ok(())
 }
 
 /// The example: a program that has the window and the device itself.

@@ -335,6 +335,9 @@ impl Viewer {
                 .or(view.colour)
                 .unwrap_or(self.look.colour_by),
             map: view.map.unwrap_or(self.look.map),
+            background: view.background.unwrap_or(self.look.background),
+            ground: view.ground.unwrap_or(self.look.ground),
+            lines: view.lines.or(self.look.lines),
             clip: self.setup.clip.or(asked.clip),
             ..self.look
         };
