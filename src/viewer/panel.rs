@@ -566,7 +566,11 @@ fn plots(ui: &mut Ui, history: &mut History, now: f64) {
     let shown = |column: &&Column| column.shown;
     ui.horizontal(|ui| {
         let count = history.columns.iter().filter(shown).count();
-        ui.menu_button(format!("{count} columns"), |ui| {
+        let text = match count {
+            1 => "1 column".to_owned(),
+            count => format!("{count} columns"),
+        };
+        ui.menu_button(text, |ui| {
             egui::ScrollArea::vertical()
                 .max_height(320.0)
                 .show(ui, |ui| {
