@@ -376,9 +376,11 @@ impl Edges {
         });
     }
 
-    /// Takes those of so many listed bodies that are in the block of this rank. They are added to the part at once, and `come` has the ends
-    /// of bonds at them; but all that bring contacts are in `come`, until the part is put together. So many bodies and spheres come
-    /// `before` the `list`, which rank 0 has.
+    /// Takes those of so many listed bodies that are in the block of this rank. So many bodies and spheres come `before` the `list`, which
+    /// rank 0 has.
+    ///
+    /// If bodies bring no contacts, they are added to the part at once, and `come` has the ends of bonds at them. If they do, they stay in
+    /// `come` until the part is put together.
     fn take_list(
         &mut self,
         part: &mut State,
