@@ -74,13 +74,13 @@ impl World<'_> {
 /// out. In a periodic domain, whose sides must be at least two of the largest diameters, the images of bodies count. For each
 /// sphere at most 64 others are looked at.
 pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
-    let grid = grid_of(bodies, world);
+    let spheres = Spheres::of(bodies, world);
     let mut found: Vec<Overlap> = (0..bodies.len())
         .into_par_iter()
         .with_min_len(64)
         .flat_map_iter(|index| {
             let mut found = Vec::new();
-            with_bodies(&grid, bodies, world, index, -tolerance, &mut found);
+            with_bodies(&spheres, bodies, world, index, -tolerance, &mut found);
             with_walls(bodies, world, index, tolerance, &mut found);
             found
         })
@@ -108,44 +108,62 @@ pub(super) fn spheres_of<'a>(
         .map(move |sphere| (position + world_from_body * sphere.center, sphere.radius))
 }
 
-/// Makes a grid of all spheres; in a periodic domain, of their images in it.
-fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
-    let World { shapes, domain, .. } = world;
-    let mut grid = SphereGrid::new(
-        shapes
-            .iter()
-            .flat_map(|clump| clump.spheres.iter().map(|sphere| sphere.radius)),
-    );
-    for (index, body) in bodies.iter().enumerate() {
-        for (center, radius) in spheres_of(body, shapes) {
-            let image = domain.map_or(center, |domain| domain.wrap(center));
-            grid.insert(image, radius, index as u32);
-        }
-    }
-    grid
+/// The spheres of bodies.
+struct Spheres {
+    /// Index of the body of each.
+    bodies: Vec<u32>,
+    /// All of them, each the owner of itself; in a periodic domain, their images in it.
+    grid: SphereGrid,
 }
 
-/// Calls `visit` for each pair of a sphere of the body `index` and a sphere of another body near it that it collides with.
+impl Spheres {
+    fn of(bodies: &[ModelBody], world: World) -> Spheres {
+        let World { shapes, domain, .. } = world;
+        let radii = shapes
+            .iter()
+            .flat_map(|clump| clump.spheres.iter().map(|sphere| sphere.radius));
+        let mut all = Spheres {
+            bodies: Vec::with_capacity(bodies.len()),
+            grid: SphereGrid::new(radii),
+        };
+        for (index, body) in bodies.iter().enumerate() {
+            for (center, radius) in spheres_of(body, shapes) {
+                let image = domain.map_or(center, |domain| domain.wrap(center));
+                all.grid.insert(image, radius, all.bodies.len() as u32);
+                all.bodies.push(index as u32);
+            }
+        }
+        all
+    }
+}
+
+/// Calls `visit` for each pair of a sphere of the body `index` and a sphere of another body near it that it collides with: with the
+/// index, the centre and the radius of the first one, and with the second one.
 ///
 /// See [`SphereGrid::for_each_near`] for `margin`. In a periodic domain the second sphere is the image in the box, and the first
 /// one the image near that.
 fn for_each_pair(
-    grid: &SphereGrid,
+    spheres: &Spheres,
     bodies: &[ModelBody],
     world: World,
     index: usize,
     margin: f64,
-    mut visit: impl FnMut(DVec3, f64, &GridSphere),
+    mut visit: impl FnMut(u32, DVec3, f64, &GridSphere),
 ) {
     let World { shapes, domain, .. } = world;
-    for (center, radius) in spheres_of(&bodies[index], shapes) {
+    let grid = &spheres.grid;
+    let first = spheres
+        .bodies
+        .partition_point(|&body| (body as usize) < index);
+    for (own, (center, radius)) in (first as u32..).zip(spheres_of(&bodies[index], shapes)) {
         let mut pairs = 0;
         for_each_image(domain, center, grid.reach(radius, margin), |image| {
-            grid.for_each_near(image, radius, index as u32, margin, |other| {
-                if !world.collide(&bodies[index], &bodies[other.owner as usize]) {
+            grid.for_each_near(image, radius, own, margin, |other| {
+                let body = spheres.bodies[other.owner as usize] as usize;
+                if body == index || !world.collide(&bodies[index], &bodies[body]) {
                     return ControlFlow::Continue(());
                 }
-                visit(image, radius, other);
+                visit(own, image, radius, other);
                 pairs += 1;
                 if pairs < CROWD {
                     ControlFlow::Continue(())
@@ -180,7 +198,7 @@ fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: 
 }
 
 fn with_bodies(
-    grid: &SphereGrid,
+    spheres: &Spheres,
     bodies: &[ModelBody],
     world: World,
     index: usize,
@@ -188,14 +206,14 @@ fn with_bodies(
     found: &mut Vec<Overlap>,
 ) {
     for_each_pair(
-        grid,
+        spheres,
         bodies,
         world,
         index,
         margin,
-        |center, radius, other| {
+        |_, center, radius, other| {
             let depth = radius + other.radius - center.distance(other.center);
-            let other_index = other.owner as usize;
+            let other_index = spheres.bodies[other.owner as usize] as usize;
             found.push(Overlap {
                 body: index.min(other_index),
                 partner: Partner::Body(index.max(other_index)),
