@@ -158,9 +158,14 @@ impl State {
 
     /// The bonds whose first bodies are among these.
     pub(crate) fn bonds_from(&self, bodies: Range<u32>) -> impl Iterator<Item = &Bond> {
-        let before = |body: u32| self.bonds.partition_point(|bond| bond.own() < body);
-        let ends = &self.bonds[before(bodies.start)..before(bodies.end)];
+        let ends = &self.bonds[self.ends_of_bonds(bodies)];
         ends.iter().filter(|bond| bond.side == 0)
+    }
+
+    /// The ends of bonds at these bodies.
+    pub(crate) fn ends_of_bonds(&self, bodies: Range<u32>) -> Range<usize> {
+        let before = |body: u32| self.bonds.partition_point(|bond| bond.own() < body);
+        before(bodies.start)..before(bodies.end)
     }
 
     /// The bonds that have broken at least once.

@@ -28,7 +28,7 @@ use rockfall::render::{ColourBy, Shot, Studio};
 use rockfall::scene::{Ending, Scene, parse_with};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
-use rockfall::state::layout::Body;
+use rockfall::state::layout::{Body, Bond};
 use rockfall::state::{Field, State, body_orientation};
 use rockfall::step::WriteSeek;
 use rockfall::{Backend, Error, GroupHandle, NewBody, Observer, Options, Simulation, Watch};
@@ -533,6 +533,26 @@ fn bonds_across_borders_that_heal() {
     is_held_after(&model, |simulation| {
         simulation.step(160).unwrap();
         assert!(healed(simulation.state().unwrap()) > 10);
+    });
+}
+
+#[test]
+fn bonds_that_never_broke_are_not_read() {
+    let model = bonded_crowd(800, DVec3::ZERO, 1);
+    let sent: Arc<Sent> = Arc::default();
+    on(Thread::counted(3, &sent), &model, &cpu(), |simulation| {
+        simulation.step(8).unwrap();
+        sent.all.store(0, Ordering::Relaxed);
+        let bonds: Vec<_> = simulation.bonds().unwrap().collect();
+        let broken = bonds.iter().filter(|bond| bond.broken.is_some()).count();
+        let all = sent.all.load(Ordering::Relaxed);
+        let whole = 2 * bonds.len() * size_of::<Bond>();
+        assert!(
+            broken > 0 && broken < bonds.len() / 4,
+            "{broken} of {}",
+            bonds.len()
+        );
+        assert!(all < whole / 2, "{all} of {whole} bytes");
     });
 }
 

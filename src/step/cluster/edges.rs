@@ -1,6 +1,6 @@
 //! Borders of a part of a scene: its own bodies, its copies of others, and messages about both.
 
-use std::mem::replace;
+use std::mem::{replace, take};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -302,24 +302,40 @@ impl Edges {
         state.params.pulled = pulled.map_or(0, |place| place as u32 + 1);
     }
 
-    /// The ends of bonds that the part has, with the indices of the whole scene.
-    pub fn whole_bonds(&self, state: &State) -> Vec<Bond> {
-        let ends = state.bonds.iter().zip(&self.bonded);
-        let own = |bond: &Bond| self.entries[bond.own() as usize].body;
-        ends.map(|(bond, &other)| bond.between(own(bond), other))
-            .collect()
+    /// An end of a bond that the part has, with the indices of the whole scene.
+    pub fn whole_bond(&self, state: &State, end: usize) -> Bond {
+        let bond = state.bonds[end];
+        bond.between(self.entries[bond.own() as usize].body, self.bonded[end])
+    }
+
+    /// Takes the ends of bonds from the part, with the indices of the whole scene.
+    pub fn take_bonds(&self, state: &mut State) -> Vec<Bond> {
+        let mut bonds = take(&mut state.bonds);
+        for (bond, &other) in bonds.iter_mut().zip(&self.bonded) {
+            *bond = bond.between(self.entries[bond.own() as usize].body, other);
+        }
+        bonds
     }
 
     /// Gives the part the ends of bonds at its own bodies, in the order of these, with the indices of the whole scene.
-    pub fn set_bonds(&mut self, state: &mut State, bonds: &[Bond]) {
-        self.bonded = bonds.iter().map(Bond::other).collect();
-        let local = bonds.iter().map(|bond| {
-            let own = self.find(bond.own()).expect("ends are with their bodies");
+    pub fn set_bonds(&mut self, state: &mut State, mut bonds: Vec<Bond>) {
+        self.bonded.clear();
+        self.bonded.extend(bonds.iter().map(Bond::other));
+        let mut own = 0;
+        for bond in &mut bonds {
+            while self.entries[own].body < bond.own() {
+                own += 1;
+            }
+            debug_assert_eq!(
+                self.entries[own].body,
+                bond.own(),
+                "ends are with their bodies"
+            );
             // The other body of a bond that stays broken may be anywhere, and nobody looks at it.
             let other = self.find(bond.other()).unwrap_or(own);
-            bond.between(own as u32, other as u32)
-        });
-        state.set_bonds(local.collect());
+            *bond = bond.between(own as u32, other as u32);
+        }
+        state.set_bonds(bonds);
     }
 
     /// Returns the place of a body.
@@ -406,13 +422,14 @@ impl Edges {
         let rank = self.post.rank();
         let mut messages = vec![Writer::default(); self.post.count()];
         let mut staying = Vec::new();
-        let bonds = self.whole_bonds(state);
         for ((index, entry), owner) in self.own().zip(owners) {
             if owner == rank {
                 staying.push(index);
                 continue;
             }
             let whole = |sphere| self.whole_sphere(state, sphere);
+            let ends = state.ends_of_bonds(index as u32..index as u32 + 1);
+            let bonds: Vec<Bond> = ends.map(|end| self.whole_bond(state, end)).collect();
             write_moved(state, index, *entry, &bonds, &mut messages[owner], whole);
         }
         let come = self.exchange_moved(state, messages);
@@ -527,12 +544,12 @@ impl Edges {
     }
 
     /// Makes the part of its own bodies, some of which have been there before, and of the ghosts that it needs.
-    pub fn gather(&mut self, state: &mut State, staying: Vec<usize>, come: Come) {
+    pub fn gather(&mut self, state: &mut State, staying: Vec<usize>, mut come: Come) {
         // For both what was and what will be there is no room in the memory that a part takes.
         let spheres = state.spheres.len();
         state.free_search();
         let own = self.merge_own(&staying, &come);
-        let bonds = self.merge_bonds(state, &staying, &come);
+        let bonds = self.merge_bonds(state, &staying, &mut come);
         let wanted = self.wanted(state, &own, &come, &bonds);
         let mut messages = vec![Vec::new(); wanted.len()];
         for (message, wanted) in messages.iter_mut().zip(&wanted) {
@@ -586,7 +603,7 @@ impl Edges {
         (self.sent, self.received) = (sent, received);
         self.take_in_one_piece();
         self.set_actions(state);
-        self.set_bonds(state, &bonds);
+        self.set_bonds(state, bonds);
     }
 
     /// The own bodies from now on, in the order of the whole scene, and where they are.
@@ -600,12 +617,18 @@ impl Edges {
         own
     }
 
-    /// The ends of bonds at them, with the indices of the whole scene.
-    fn merge_bonds(&self, state: &State, staying: &[usize], come: &Come) -> Vec<Bond> {
-        let stays = |bond: &Bond| staying.binary_search(&(bond.own() as usize)).is_ok();
-        let old = state.bonds.iter().zip(self.whole_bonds(state));
-        let old = old.filter(|(bond, _)| stays(bond)).map(|(_, bond)| bond);
-        let mut bonds: Vec<Bond> = old.chain(come.bonds.iter().copied()).collect();
+    /// Takes the ends of bonds at them from the part and from what has come, with the indices of the whole scene.
+    fn merge_bonds(&self, state: &mut State, staying: &[usize], come: &mut Come) -> Vec<Bond> {
+        let mut bonds = self.take_bonds(state);
+        let mut staying = staying.iter().map(|&index| self.entries[index].body);
+        let mut next = staying.next();
+        bonds.retain(|bond| {
+            while next.is_some_and(|body| body < bond.own()) {
+                next = staying.next();
+            }
+            next == Some(bond.own())
+        });
+        bonds.append(&mut come.bonds);
         // The ends at a body keep their order, in which it sums them.
         bonds.sort_by_key(Bond::own);
         bonds

@@ -429,7 +429,10 @@ impl Part {
             Field::BodyBonds if state.params.bonds == 1 => {
                 bytes_of_all(indices.map(|index| state.body_bonds[index]))
             }
-            Field::Bonds => bytes_of_all(edges.whole_bonds(state).into_iter()),
+            Field::Bonds => {
+                let changed = (0..state.bonds.len()).filter(|&end| state.bonds[end].breaks > 0);
+                bytes_of_all(changed.map(|end| edges.whole_bond(state, end)))
+            }
             Field::Spheres => bytes_of_all(spheres().map(|sphere| {
                 let own = state.spheres[sphere];
                 Sphere {
@@ -615,10 +618,11 @@ impl Part {
                 Field::BodyBonds => put(&mut state.body_bonds, &bodies, rows),
                 Field::Bonds => {
                     let ends: Vec<Bond> = pod_collect_to_vec(rows);
-                    for own in ends.chunk_by(|a, b| a.own() == b.own()) {
-                        let before = |bond: &Bond| bond.own() < own[0].own();
-                        let start = state.bonds.partition_point(before);
-                        state.bonds[start..start + own.len()].copy_from_slice(own);
+                    for end in ends {
+                        let first = state.bonds.partition_point(|own| own.own() < end.own());
+                        let mut from = state.bonds[first..].iter_mut();
+                        let known = from.find(|own| own.source == end.source);
+                        *known.expect("the host has all bonds") = end;
                     }
                 }
                 Field::Spheres => {
@@ -834,7 +838,7 @@ impl Part {
             .map(|place| place as u32)
             .collect();
         // Those of the part are found anew.
-        let mut bonds = edges.whole_bonds(state);
+        let mut bonds = edges.take_bonds(state);
         state.set_actions(Vec::new());
         state.set_bonds(Vec::new());
         state.remove(&own);
@@ -858,7 +862,7 @@ impl Part {
             }
             _ => false,
         });
-        edges.set_bonds(state, &bonds);
+        edges.set_bonds(state, bonds);
         state.stats[0].stale = 1;
     }
 

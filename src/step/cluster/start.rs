@@ -277,7 +277,7 @@ impl Edges {
         } else {
             // The first step looks for ghosts.
             self.set_actions(part);
-            self.set_bonds(part, &come.bonds);
+            self.set_bonds(part, come.bonds);
         }
         self.end_start();
     }

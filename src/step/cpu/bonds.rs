@@ -23,8 +23,16 @@ pub fn bonds(state: &mut State) {
     let mut bonds = std::mem::take(&mut state.bonds);
     let mut forces = std::mem::take(&mut state.body_forces);
     let mut sums = std::mem::take(&mut state.body_bonds);
+    let turning: Vec<Turning> = state
+        .bodies
+        .par_iter()
+        .with_min_len(GRAIN)
+        .map(|body| Turning::new(body, state.properties_of(body)))
+        .collect();
     let mut tasks = tasks(&mut bonds, &mut forces, &mut sums);
-    tasks.par_iter_mut().for_each(|task| task.run(state));
+    tasks
+        .par_iter_mut()
+        .for_each(|task| task.run(state, &turning));
     (state.bonds, state.body_forces, state.body_bonds) = (bonds, forces, sums);
 }
 
@@ -62,12 +70,13 @@ fn tasks<'a>(
 }
 
 impl Task<'_> {
-    fn run(&mut self, state: &State) {
+    fn run(&mut self, state: &State, turning: &[Turning]) {
         for own in self.bonds.chunk_by_mut(|a, b| a.own() == b.own()) {
             let body = own[0].own();
             let place = body as usize - self.first;
             act_on(
                 state,
+                turning,
                 body,
                 own,
                 &mut self.forces[place],
@@ -80,6 +89,7 @@ impl Task<'_> {
 /// Force and torque of its bonds on a body, and their losses.
 fn act_on(
     state: &State,
+    turning: &[Turning],
     body: u32,
     bonds: &mut [Bond],
     total: &mut BodyForce,
@@ -99,12 +109,12 @@ fn act_on(
     for bond in bonds {
         if bond.broken != 0 {
             if bond.healing_reach > 0.0 {
-                heal(state, bond);
+                heal(state, turning, bond);
             }
             broken += u32::from(bond.broken != 0);
             continue;
         }
-        let held = hold(state, bond);
+        let held = hold(state, turning, bond);
         let is_first = bond.side == 0;
         let sign = if is_first { 1.0 } else { -1.0 };
         force += held.force * sign;
@@ -146,14 +156,6 @@ fn quaternion(frame: Vec4) -> Quaternion {
     }
 }
 
-/// The two bodies of a bond.
-fn bodies_of<'a>(state: &'a State, bond: &Bond) -> [Turning<'a>; 2] {
-    [bond.first, bond.second].map(|body| {
-        let body = &state.bodies[body as usize];
-        Turning::new(body, state.properties_of(body))
-    })
-}
-
 /// A point of a body at the end of an arm from its centre of mass, within its cell, m.
 fn point(body: &Body, arm: Vec3, params: &Params) -> Vec3 {
     metres(body.offset, params.cell_size) + params.upright(arm)
@@ -183,9 +185,12 @@ fn from_x_to(along: Vec3) -> Quaternion {
 
 /// Counts the steps for which the spheres of a broken bond have been near each other. After enough of them the bond is whole, and
 /// has no force where the spheres are then.
-fn heal(state: &State, bond: &mut Bond) {
+fn heal(state: &State, turning: &[Turning], bond: &mut Bond) {
     let params = &state.params;
-    let [first, second] = &bodies_of(state, bond);
+    let (first, second) = (
+        &turning[bond.first as usize],
+        &turning[bond.second as usize],
+    );
     let from_first = Vec3::new(bond.first_length, 0.0, 0.0);
     let from_second = Vec3::new(-bond.second_length, 0.0, 0.0);
     let from_first = quaternion(bond.first_frame).rotate(from_first);
@@ -226,9 +231,12 @@ fn heal(state: &State, bond: &mut Bond) {
     note(state, bond, here + params.upright(to_middle));
 }
 
-fn hold(state: &State, bond: &mut Bond) -> Held {
+fn hold(state: &State, turning: &[Turning], bond: &mut Bond) -> Held {
     let params = &state.params;
-    let [first, second] = &bodies_of(state, bond);
+    let (first, second) = (
+        &turning[bond.first as usize],
+        &turning[bond.second as usize],
+    );
     let first_arm = first.orientation.rotate(bond.first_arm);
     let second_arm = second.orientation.rotate(bond.second_arm);
     let here = point(first.body, first_arm, params);
