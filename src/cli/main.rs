@@ -43,6 +43,7 @@ use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Cluster, Options, Precision};
 
 use failure::{Failure, Outcome};
+use progress::Waiting;
 
 fn main() -> ExitCode {
     quiet_mesa();
@@ -268,6 +269,7 @@ impl ChangeArguments {
 
     /// [`ChangeArguments::load`] for a command that continues after a wrong scene.
     pub fn try_load(&self, path: &Path) -> Result<Scene, SceneError> {
+        let _waiting = Waiting::on(PLACING);
         scene::load_changed(path, &self.changes, &*files_of(path)).map_err(|mut error| {
             for problem in &mut error.problems {
                 let mut last_first = self.changes.iter().rev();
@@ -398,8 +400,12 @@ fn files_of(scene: &Path) -> Box<dyn Files> {
     }
 }
 
+/// Part of reading a scene that may take long.
+const PLACING: &str = "placing bodies";
+
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
+    let _waiting = Waiting::on(PLACING);
     scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
 }
 

@@ -1,6 +1,9 @@
-//! Progress of a run: a bar on a terminal, a plain line now and then elsewhere.
+//! Progress of a run: a bar on a terminal, a plain line now and then elsewhere; and what a terminal shows while something else takes
+//! time.
 
 use std::fmt::Write;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 use indicatif::{FormattedDuration, ProgressBar, ProgressState, ProgressStyle};
@@ -11,6 +14,62 @@ use super::terminal;
 /// Least time between plain lines. Later it is a tenth of the elapsed time, so that the log of a
 /// long run stays short.
 const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time that something may take before a terminal shows what it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Time between two pictures of the sign that something goes on.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Shows on a terminal what takes so long, once it has taken a second, and until this value is dropped.
+pub struct Waiting {
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Waiting {
+    /// Begins to wait for something, such as "placing bodies".
+    pub fn on(what: &'static str) -> Waiting {
+        Waiting::with(PATIENCE, move |done| {
+            if terminal::is_quiet() {
+                return;
+            }
+            let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+            let bar = ProgressBar::new_spinner()
+                .with_style(style.expect("the template is right"))
+                .with_message(what)
+                .with_elapsed(PATIENCE);
+            terminal::show(Some(bar.clone()));
+            while done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                bar.tick();
+            }
+            terminal::show(None);
+            bar.finish_and_clear();
+        })
+    }
+
+    /// Calls `show` after some time, unless all is done by then; `show` is to return when it is.
+    fn with(patience: Duration, show: impl FnOnce(&Receiver<()>) + Send + 'static) -> Waiting {
+        let (sender, done) = channel();
+        let wait = move || {
+            if done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                show(&done);
+            }
+        };
+        Waiting {
+            done: Some(sender),
+            thread: Some(spawn(wait)),
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        debug_assert!(ended.is_none_or(|ended| ended.is_ok()));
+    }
+}
 
 /// Shows the progress of a run on standard error.
 pub struct Progress {
@@ -88,4 +147,36 @@ fn describe(steps: u64, of: u64, time_step: f64, per_second: f64, eta: Duration)
         Rounded(per_second),
         FormattedDuration(eta)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::RecvError;
+    use std::thread::sleep;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_long_is_shown_until_it_is_done() {
+        let shown = Arc::new(AtomicU32::new(0));
+        let waiting = |patience| {
+            let shown = Arc::clone(&shown);
+            Waiting::with(patience, move |done| {
+                shown.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(done.recv(), Err(RecvError));
+                shown.fetch_add(10, Ordering::Relaxed);
+            })
+        };
+        drop(waiting(Duration::from_secs(60)));
+        assert_eq!(shown.load(Ordering::Relaxed), 0);
+        let slow = waiting(Duration::ZERO);
+        while shown.load(Ordering::Relaxed) == 0 {
+            sleep(Duration::from_millis(1));
+        }
+        assert_eq!(shown.load(Ordering::Relaxed), 1);
+        drop(slow);
+        assert_eq!(shown.load(Ordering::Relaxed), 11);
+    }
 }
