@@ -302,17 +302,16 @@ impl Edges {
         state.params.pulled = pulled.map_or(0, |place| place as u32 + 1);
     }
 
-    /// An end of a bond that the part has, with the indices of the whole scene.
-    pub fn whole_bond(&self, state: &State, end: usize) -> Bond {
-        let bond = state.bonds[end];
-        bond.between(self.entries[bond.own() as usize].body, self.bonded[end])
+    /// An end of a bond as the whole scene has it, given the place of the end in the list of the part.
+    pub fn whole_bond(&self, place: usize, bond: &Bond) -> Bond {
+        bond.between(self.entries[bond.own() as usize].body, self.bonded[place])
     }
 
     /// Takes the ends of bonds from the part, with the indices of the whole scene.
     pub fn take_bonds(&self, state: &mut State) -> Vec<Bond> {
         let mut bonds = take(&mut state.bonds);
-        for (bond, &other) in bonds.iter_mut().zip(&self.bonded) {
-            *bond = bond.between(self.entries[bond.own() as usize].body, other);
+        for (place, bond) in bonds.iter_mut().enumerate() {
+            *bond = self.whole_bond(place, bond);
         }
         bonds
     }
@@ -429,7 +428,8 @@ impl Edges {
             }
             let whole = |sphere| self.whole_sphere(state, sphere);
             let ends = state.ends_of_bonds(index as u32..index as u32 + 1);
-            let bonds: Vec<Bond> = ends.map(|end| self.whole_bond(state, end)).collect();
+            let bonds = ends.map(|place| self.whole_bond(place, &state.bonds[place]));
+            let bonds: Vec<Bond> = bonds.collect();
             write_moved(state, index, *entry, &bonds, &mut messages[owner], whole);
         }
         let come = self.exchange_moved(state, messages);

@@ -430,8 +430,10 @@ impl Part {
                 bytes_of_all(indices.map(|index| state.body_bonds[index]))
             }
             Field::Bonds => {
-                let changed = (0..state.bonds.len()).filter(|&end| state.bonds[end].breaks > 0);
-                bytes_of_all(changed.map(|end| edges.whole_bond(state, end)))
+                // A bond that has never broken is as it was at the start.
+                let changed = state.bonds.iter().enumerate();
+                let changed = changed.filter(|(_, bond)| bond.breaks > 0);
+                bytes_of_all(changed.map(|(place, bond)| edges.whole_bond(place, bond)))
             }
             Field::Spheres => bytes_of_all(spheres().map(|sphere| {
                 let own = state.spheres[sphere];

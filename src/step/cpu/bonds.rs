@@ -163,7 +163,7 @@ struct Held {
     shear: f32,
 }
 
-/// A body as its bonds see it.
+/// A body as its bonds see it: sixteen numbers, as many as [`gather`] takes.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Mover {
@@ -206,7 +206,7 @@ impl Mover {
     }
 }
 
-/// The first part of a [`Bond`].
+/// The first sixteen numbers of a [`Bond`], as many as [`gather`] takes.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Ends {
@@ -218,7 +218,7 @@ struct Ends {
     second_frame: [f32; 4],
 }
 
-/// The part of a [`Bond`] after its [`Ends`].
+/// The sixteen numbers of a [`Bond`] after its [`Ends`].
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Rod {
@@ -323,7 +323,7 @@ fn heal(state: &State, movers: &[Mover], bond: &mut Bond) {
     note(state, bond, here + params.upright(to_middle));
 }
 
-/// A bond as its bodies deform it. Vectors are in the frame of the bond, but for those of places.
+/// A bond as its bodies deform it. `stretch`, `bend`, `velocity` and `spin` are in its own frame, which `frame` turns into the world.
 struct Strained {
     frame: Quaternion,
     /// From the end of the first arm to that of the second, m.
