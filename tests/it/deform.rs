@@ -225,7 +225,7 @@ fn a_servo_comes_to_its_stress_and_the_energy_balance_closes() {
     let isotropic = r#"{ "x": { "stress": 10000, "fastest": 3 }, "y": { "stress": 10000, "fastest": 3 }, "z": { "stress": 10000, "fastest": 3 } }"#;
     let stages = r#", "stages": [
         { "duration": 0.2 },
-        { "duration": 0.1, "deform": { "x": { "stress": 10000 }, "y": { "stress": 10000 }, "z": { "strain_rate": -1 } } },
+        { "duration": 0.1, "deform": { "x": { "stress": 10000, "fastest": 5 }, "y": { "stress": 10000, "fastest": 5 }, "z": { "strain_rate": -1 } } },
         { "deform": { "shear": { "flow": "x", "gradient": "z", "rate": 10 } } }
     ]"#;
     let mut simulation = simulation(model_with(isotropic, 75, stages), Backend::Cpu);
