@@ -35,7 +35,7 @@ fn scene(more: Value) -> String {
 }
 
 fn heap(count: usize) -> Value {
-    json!([{ "count": count, "shapes": { "ball": 2, "peanut": 1 }, "placement": "random", "seed": 4,
+    json!([{ "count": count, "shapes": { "ball": 2, "peanut": 1 }, "placement": "random", "seed": 2,
              "region": { "min": [-0.3, 0, -0.3], "max": [0.3, 0.6, 0.3] } }])
 }
 

@@ -1,17 +1,19 @@
 //! Fills: many bodies from a short description.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec3};
 use thiserror::Error;
 
+use super::covered::Covered;
 use super::lattice::{GridSites, Lattice, Walk};
 use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites};
 pub use super::occupied::Occupied;
 use super::occupied::{Aabb, Candidate, TOUCH};
 use super::random::Random;
-use super::search::{RandomSites, Try};
+use super::search::{RandomSites, Tries};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
@@ -21,11 +23,15 @@ use crate::model::quantity::Quantities;
 use crate::model::wall::Probe;
 
 /// Number of random places that are tried for a body before the fill gives up.
-const TRIES: u16 = 10_000;
+const TRIES: u64 = 50_000;
+/// Least and largest number of random places that are tried at a time.
+const AT_A_TIME: [u64; 2] = [64, 1 << 15];
 /// Number of places taken by walls at which the fill gives up: a constant, and a number for each body.
 ///
 /// So the work is in proportion to the number of bodies, not to the size of the region.
 const BLOCKED: (u64, u64) = (1_000_000, 20);
+/// Tries that take as long as finding the cubes that a placed body covers.
+const COVER: u64 = 8;
 /// Gap that the default pitch of a grid leaves, as a fraction of the largest bounding diameter.
 const GAP: f64 = 1e-3;
 
@@ -603,41 +609,55 @@ impl Filling<'_> {
         let mut sites = RandomSites::new(&mix, self.shapes);
         let mut shapes = Shapes::of_fill(&numbers, &mix);
         let choices: Vec<u32> = (0..count).map(|_| shapes.choose() as u32).collect();
-        let mut random = Random::after(numbers.seed, numbers.count);
-        sites.tries = vec![0; count];
+        let mut found = vec![0; count];
         let mut placed = 0;
         for class in 0..sites.class_count() {
-            sites.starts.push(random.count());
-            for (index, &choice) in choices.iter().enumerate() {
-                let choice = choice as usize;
-                if sites.classes[choice] != class {
-                    continue;
+            let tries = sites.tries_of(class, &numbers, &mix);
+            let is_own = |index: &usize| sites.classes[choices[*index] as usize] == class;
+            let mut waiting = (0..count).filter(is_own).peekable();
+            let mut left = (0..count).filter(is_own).count() as u64;
+            // Numbers of the try after the last that was made, and of that after the last that found a place.
+            let (mut next, mut after) = (0, 0);
+            let mut covered = None;
+            while let Some(&first) = waiting.peek() {
+                let end = next + (2 * left).clamp(AT_A_TIME[0], AT_A_TIME[1]);
+                let mut latest = Occupied::new(self.shapes);
+                let before = placed;
+                for (number, candidate) in self.free_among(&tries, next..end, covered.as_ref()) {
+                    let made = number + 1 - after;
+                    if made > TRIES {
+                        break;
+                    }
+                    if latest.clashes_with(&candidate) {
+                        continue;
+                    }
+                    let Some(index) = waiting.next() else { break };
+                    latest.take(&candidate);
+                    self.occupied.take(&candidate);
+                    if let Some(covered) = &mut covered {
+                        candidate.spheres.iter().for_each(|own| covered.add(own));
+                    }
+                    found[index] = made as u16;
+                    after = number + 1;
+                    placed += 1;
+                    left -= 1;
                 }
-                let own = &mut mix[choice];
-                let shape = own.shape as usize;
-                let spheres = &sites.spheres[choice];
-                let mut next = || Try::next(&numbers, own, spheres, &mut random);
-                let Some((body, tries)) = self.find_place(shape, &mut next)? else {
-                    let volume = |&choice: &u32| {
-                        let (shape, _) = self.fill.shapes[choice as usize];
-                        sphere_volume(&self.shapes[shape])
-                    };
-                    return Err(FillError::Crowded {
-                        placed,
-                        count,
-                        shape: self.shapes[shape].name.clone(),
-                        tries: TRIES.into(),
-                        region_volume: (self.fill.max - self.fill.min).element_product(),
-                        sphere_volume: choices.iter().map(volume).sum(),
-                    });
-                };
-                numbers.settle(body, &mut random);
-                sites.tries[index] = tries;
-                own.count += 1;
+                let rest = left * (end - next) / ((placed - before) as u64).max(1);
+                if covered.is_none() && rest > COVER * placed as u64 {
+                    covered = tries.covered(placed, self.occupied);
+                }
+                next = end;
+                if left > 0 && next - after >= TRIES {
+                    let last = *waiting.peek().unwrap_or(&first);
+                    return Err(self.no_place(&choices, last, placed, tries, after));
+                }
                 self.check_walls(placed, count)?;
-                placed += 1;
             }
         }
+        for choice in choices {
+            mix[choice as usize].count += 1;
+        }
+        sites.tries = found;
         Ok(MadeFill {
             numbers,
             mix,
@@ -645,56 +665,79 @@ impl Filling<'_> {
         })
     }
 
-    /// Finds a free place for a body of this shape, and takes it. Returns the body without velocities, and the number of tries; `None` if
-    /// tries find none.
-    fn find_place(
+    /// Some tries, in order: all whose places neither a wall nor a body has that is there already.
+    fn free_among(
         &mut self,
-        shape: usize,
-        next: &mut dyn FnMut() -> Try,
-    ) -> Result<Option<(ModelBody, u16)>, FillError> {
-        // The hull that comes nearest to fitting, of those that do not fit into the region at all.
-        let mut unfit: Option<Aabb> = None;
-        let mut fits = false;
-        let lack = |hull: &Aabb| hull.lack(self.fill.min, self.fill.max).0;
-        for tries in 1..=TRIES {
-            let Try {
-                orientation,
-                hull,
-                position,
-            } = next();
-            let Some(position) = position else {
-                if unfit.is_none_or(|best| lack(&hull) < lack(&best)) {
-                    unfit = Some(hull);
+        tries: &Tries,
+        numbers: Range<u64>,
+        covered: Option<&Covered>,
+    ) -> Vec<(u64, Candidate)> {
+        /// Number of tries that a thread makes one after the other.
+        const TOGETHER: u64 = 256;
+        let own = &*self;
+        let some = |part: usize| {
+            let mut tries = tries.clone();
+            let (mut free, mut blocked) = (Vec::new(), 0);
+            let first = numbers.start + TOGETHER * part as u64;
+            for number in first..numbers.end.min(first + TOGETHER) {
+                let Some(candidate) = tries.candidate(number, own.shapes, covered) else {
+                    continue;
+                };
+                if own.is_blocked(&candidate) {
+                    blocked += 1;
+                } else if !own.occupied.clashes_with(&candidate) {
+                    free.push((number, candidate));
                 }
-                continue;
-            };
-            fits = true;
-            let body = ModelBody {
-                shape,
-                position,
-                orientation,
-                ..ModelBody::default()
-            };
-            let candidate = Candidate::new(body, self.shapes);
-            if self.is_free(&candidate) {
-                self.occupied.take(&candidate);
-                return Ok(Some((body, tries)));
             }
+            (free, blocked)
+        };
+        let parts = (numbers.end - numbers.start).div_ceil(TOGETHER) as usize;
+        let parts: Vec<(Vec<_>, u64)> = (0..parts).into_par_iter().map(some).collect();
+        self.blocked += parts.iter().map(|(_, blocked)| blocked).sum::<u64>();
+        parts.into_iter().flat_map(|(free, _)| free).collect()
+    }
+
+    /// Says why no try from `first` on found a place for a body.
+    fn no_place(
+        &self,
+        choices: &[u32],
+        body: usize,
+        placed: usize,
+        mut tries: Tries,
+        first: u64,
+    ) -> FillError {
+        let shape_of = |choice: u32| self.fill.shapes[choice as usize].0;
+        let shape = shape_of(choices[body]);
+        let lack = |hull: &Aabb| hull.lack(self.fill.min, self.fill.max).0;
+        let hulls = (first..first + TRIES).map(|number| tries.nth(number).hull);
+        let nearest = hulls.min_by(|a, b| lack(a).total_cmp(&lack(b)));
+        if let Some(hull) = nearest.filter(|hull| lack(hull) > 0.0) {
+            return self.too_small_for(shape, &hull);
         }
-        match unfit {
-            Some(hull) if !fits => Err(self.too_small_for(shape, &hull)),
-            _ => Ok(None),
+        let volumes = choices
+            .iter()
+            .map(|&choice| sphere_volume(&self.shapes[shape_of(choice)]));
+        FillError::Crowded {
+            placed,
+            count: self.fill.count,
+            shape: self.shapes[shape].name.clone(),
+            tries: TRIES as usize,
+            region_volume: (self.fill.max - self.fill.min).element_product(),
+            sphere_volume: volumes.sum(),
         }
     }
 
     fn is_free(&mut self, candidate: &Candidate) -> bool {
+        let blocked = self.is_blocked(candidate);
+        self.blocked += u64::from(blocked);
+        !blocked && !self.occupied.clashes_with(candidate)
+    }
+
+    /// Whether a wall has the place.
+    fn is_blocked(&self, candidate: &Candidate) -> bool {
         let middle = 0.5 * (self.fill.min + self.fill.max);
         let mut walls = self.walls.iter();
-        if !walls.all(|wall| candidate.is_clear_of(wall, middle)) {
-            self.blocked += 1;
-            return false;
-        }
-        !self.occupied.clashes_with(candidate)
+        !walls.all(|wall| candidate.is_clear_of(wall, middle))
     }
 
     /// Gives up if walls take nearly all places.
@@ -737,6 +780,7 @@ mod tests {
     use xxhash_rust::xxh3::xxh3_64;
 
     use super::*;
+    use crate::math::parallel::Threads;
     use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
     use crate::model::packing::overlap::{overlaps, spheres_of};
@@ -924,7 +968,7 @@ mod tests {
             spacing: Some(0.2),
             jitter: 0.01,
         });
-        assert_eq!(hash(&random), 7302634153474981605);
+        assert_eq!(hash(&random), 1251464827910969319);
         assert_eq!(hash(&grid), 2421863383623221510);
         let other = Fill { seed: 8, ..random };
         assert_ne!(hash(&other), hash(&fill(200, Placement::Random)));
@@ -1106,6 +1150,82 @@ mod tests {
                 .iter()
                 .any(|body| body.position.distance(ring.position) < 0.22)
         );
+    }
+
+    /// Bodies of a random fill, placed by one try after another, each of which is held against all bodies.
+    fn plainly(fill: &Fill, shapes: &[Clump], others: &[ModelBody]) -> Vec<ModelBody> {
+        let (numbers, mix) = (fill.numbers(), fill.mixed(shapes));
+        let sites = RandomSites::new(&mix, shapes);
+        let mut choose = Shapes::of_fill(&numbers, &mix);
+        let choices: Vec<usize> = (0..fill.count).map(|_| choose.choose()).collect();
+        let mut occupied = Occupied::new(shapes);
+        others.iter().for_each(|body| occupied.insert(body, shapes));
+        let mut bodies = vec![ModelBody::default(); fill.count];
+        for class in 0..sites.class_count() {
+            let mut tries = sites.tries_of(class, &numbers, &mix);
+            let mut number = 0;
+            let own = |index: &usize| sites.classes[choices[*index]] == class;
+            for index in (0..fill.count).filter(own) {
+                let candidate = loop {
+                    number += 1;
+                    let candidate = tries.candidate(number - 1, shapes, None);
+                    if let Some(free) = candidate.filter(|own| !occupied.clashes_with(own)) {
+                        break free;
+                    }
+                };
+                occupied.take(&candidate);
+                bodies[index] = ModelBody {
+                    shape: fill.shapes[choices[index]].0,
+                    orientation: tries.turn(number - 1),
+                    ..candidate.body
+                };
+            }
+        }
+        bodies
+    }
+
+    #[test]
+    fn many_tries_at_a_time_find_what_one_after_the_other_finds() {
+        let pebble = [(-0.02, 0.05), (0.02, 0.05)].map(|(x, radius)| ClumpSphere {
+            center: DVec3::X * x,
+            radius,
+        });
+        let mut shapes = mixed();
+        shapes.extend([ball(0.05), clump(pebble.to_vec())]);
+        let others = [body(1, DVec3::new(0.3, 0.6, 0.3)), body(0, DVec3::Y * 0.9)];
+        let mixes: [&[(usize, f64)]; 4] = [
+            &[(0, 1.0), (4, 1.0)],
+            &[(5, 1.0)],
+            &[(0, 2.0), (1, 3.0), (2, 1.0), (3, 1.0)],
+            &[(4, 1.0), (5, 1.0)],
+        ];
+        for (mix, count) in mixes.into_iter().zip([2250, 1300, 1500, 1500]) {
+            let fill = Fill {
+                shapes: mix.to_vec(),
+                ..fill(count, Placement::Random)
+            };
+            let expected = plainly(&fill, &shapes, &others);
+            for threads in [1, 3] {
+                let mut occupied = Occupied::new(&shapes);
+                others
+                    .iter()
+                    .for_each(|body| occupied.insert(body, &shapes));
+                let threads = Threads::start(Some(threads)).expect("threads");
+                let placed = threads.run(|| fill.place(&shapes, &mut occupied, &[]));
+                assert!(placed.expect("room") == expected, "{mix:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn balls_of_one_size_take_turns() {
+        let shapes = [ball(0.05), ball(0.05), ball(0.06)];
+        let fill = Fill {
+            shapes: vec![(0, 1.0), (1, 1.0), (2, 1.0)],
+            ..fill(3, Placement::Random)
+        };
+        let mix = fill.mixed(&shapes);
+        assert_eq!(RandomSites::new(&mix, &shapes).classes, [1, 1, 0]);
     }
 
     #[test]

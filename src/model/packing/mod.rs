@@ -1,5 +1,6 @@
 //! Placing of bodies: fills, dense packings, and overlaps of bodies that were placed.
 
+mod covered;
 pub mod fill;
 pub(crate) mod lattice;
 pub(crate) mod made;

@@ -112,15 +112,18 @@ impl Occupied {
         }
     }
 
+    /// Calls a function with each sphere.
+    pub(super) fn each_sphere(&self, mut act: impl FnMut(&ClumpSphere)) {
+        self.alone.each(|sphere| act(&alone(sphere)));
+        self.spheres.iter().for_each(act);
+    }
+
     pub(super) fn clashes_with(&self, candidate: &Candidate) -> bool {
         self.shape_parts[candidate.body.shape].iter().any(|part| {
             let center = candidate.center_of(part);
             let own = &candidate.spheres[part.spheres.clone()];
             let with_alone = |other: &GridSphere| {
-                let other = ClumpSphere {
-                    center: other.center,
-                    radius: other.radius,
-                };
+                let other = alone(other);
                 own.iter().any(|sphere| overlap(sphere, &other))
             };
             let with_others = |bound: &GridSphere| {
@@ -164,6 +167,13 @@ impl Candidate {
             wall.depth(sphere.center, sphere.radius, least).is_none()
                 && !wall.parts(sphere.center, middle)
         })
+    }
+}
+
+fn alone(sphere: &GridSphere) -> ClumpSphere {
+    ClumpSphere {
+        center: sphere.center,
+        radius: sphere.radius,
     }
 }
 

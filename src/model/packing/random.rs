@@ -22,20 +22,37 @@ impl Random {
         random
     }
 
-    /// Number of calls of [`Random::unit`] so far.
-    pub fn count(&self) -> u64 {
-        (self.0.get_word_pos() / 2) as u64
-    }
-
     /// One of many independent streams of random numbers: the stream for one attempt at one body.
     pub fn stream(seed: u64, number: u64, attempt: u64) -> Self {
+        Self::apart(1, seed, number, attempt)
+    }
+
+    /// The streams for tries of bodies of a class: one for their places, and one for how they are turned.
+    pub fn of_tries(seed: u64, class: u64) -> [Self; 2] {
+        [0, 1].map(|which| Self::apart(2, seed, class, which))
+    }
+
+    /// A stream apart from those of other kinds, and from that of `new` with the same seed, which is of kind 0.
+    fn apart(kind: u8, seed: u64, first: u64, second: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..16].copy_from_slice(&number.to_le_bytes());
-        key[16..24].copy_from_slice(&attempt.to_le_bytes());
-        // This keeps the streams apart from that of `new` with the same seed.
-        key[24] = 1;
+        key[8..16].copy_from_slice(&first.to_le_bytes());
+        key[16..24].copy_from_slice(&second.to_le_bytes());
+        key[24] = kind;
         Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// Goes to where [`Random::unit`] has been called so many times.
+    pub fn go_to(&mut self, count: u64) {
+        /// Number of calls that cost as much as a jump.
+        const NEAR: u64 = 32;
+        let now = (self.0.get_word_pos() / 2) as u64;
+        match count.checked_sub(now) {
+            Some(ahead) if ahead < NEAR => (0..ahead).for_each(|_| {
+                self.unit();
+            }),
+            _ => self.0.set_word_pos(2 * u128::from(count)),
+        }
     }
 
     /// A uniform number in [0, 1), from the top 53 bits of a word.

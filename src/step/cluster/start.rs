@@ -120,7 +120,6 @@ fn write_sites(sites: &Sites, message: &mut Writer) {
                 message.put_all(spheres);
             }
             message.put_all(&sites.classes);
-            message.put_all(&sites.starts);
             message.put_all(&sites.tries);
         }
     }
@@ -139,7 +138,6 @@ fn read_sites(message: &mut Reader) -> Sites {
             Sites::Random(RandomSites {
                 spheres: (0..mix).map(|_| message.take_all()).collect(),
                 classes: message.take_all(),
-                starts: message.take_all(),
                 tries: message.take_all(),
             })
         }

@@ -51,6 +51,12 @@ impl SphereGrid {
         self.levels[level].insert(center, radius, owner);
     }
 
+    /// Calls `visit` with each sphere.
+    pub fn each(&self, visit: impl FnMut(&GridSphere)) {
+        let spheres = self.levels.iter().flat_map(|level| &level.spheres);
+        spheres.for_each(visit);
+    }
+
     /// Whether `clashes` holds for any sphere in the grid that overlaps the given one.
     ///
     /// `clashes` may be called more than once for one sphere.
