@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use egui::{RichText, TextureHandle, Ui};
 use image::RgbaImage;
@@ -49,8 +50,12 @@ impl Gallery {
         path.is_dir() && !path.join(RunFolder::RECORD).is_file() && !entries(path).is_empty()
     }
 
-    /// The scenes of a folder; their pictures are drawn on `context`, and `window` is told of each.
-    pub fn open(folder: &Path, context: &Context, window: &Arc<Window>) -> Gallery {
+    /// The scenes of a folder, and the thread that draws their pictures on `context`; `window` is told of each.
+    pub fn open(
+        folder: &Path,
+        context: &Context,
+        window: &Arc<Window>,
+    ) -> (Gallery, Option<JoinHandle<()>>) {
         let paths = entries(folder);
         let (sender, drawn) = sync_channel(WAITING);
         let card = |path: &PathBuf| Card {
@@ -65,14 +70,15 @@ impl Gallery {
         let cards = paths.iter().map(card).collect();
         let (context, window) = (context.clone(), Arc::clone(window));
         // Without it, there are names.
-        let _ = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("gallery".to_owned())
             .spawn(move || draw(&paths, &context, &window, &sender));
-        Gallery {
+        let gallery = Gallery {
             folder: folder.to_owned(),
             cards,
             drawn,
-        }
+        };
+        (gallery, thread.ok())
     }
 
     /// Shows the cards, in as many columns as there is room for.

@@ -168,6 +168,9 @@ struct Viewer {
     recent: Recent,
     #[cfg(not(target_family = "wasm"))]
     gallery: Option<gallery::Gallery>,
+    /// Threads that draw pictures for this gallery and those before it.
+    #[cfg(not(target_family = "wasm"))]
+    galleries: Vec<std::thread::JoinHandle<()>>,
     #[cfg(not(target_family = "wasm"))]
     proxy: Option<window::Proxy>,
     recording: Option<Recording>,
@@ -232,6 +235,8 @@ impl Viewer {
             recent: Recent::read(setup.recent.clone()),
             #[cfg(not(target_family = "wasm"))]
             gallery: None,
+            #[cfg(not(target_family = "wasm"))]
+            galleries: Vec::new(),
             #[cfg(not(target_family = "wasm"))]
             proxy: None,
             recording: None,

@@ -40,7 +40,9 @@ pub fn run(setup: Setup) -> Result<()> {
     });
     let mut viewer = Viewer::new(setup, watch);
     viewer.proxy = Some(proxy);
-    match without_display(|| events.run_app(&mut viewer)) {
+    let outcome = without_display(|| events.run_app(&mut viewer));
+    viewer.end_galleries();
+    match outcome {
         Some(outcome) => outcome.map_err(|error| no_window(&error))?,
         None => return Err(Error::DisplayGone { run: keep(viewer) }),
     }
@@ -171,7 +173,10 @@ impl Viewer {
         canvas.window.set_title(&format!("{name} - Rockfall"));
         self.stop_recording();
         if let Some(canvas) = &self.canvas {
-            self.gallery = Some(Gallery::open(path, &canvas.context, &canvas.window));
+            let (gallery, thread) = Gallery::open(path, &canvas.context, &canvas.window);
+            self.gallery = Some(gallery);
+            self.galleries.retain(|thread| !thread.is_finished());
+            self.galleries.extend(thread);
         }
         true
     }
@@ -190,6 +195,15 @@ impl Viewer {
             _ => PathBuf::from("."),
         };
         self.open_gallery(&folder);
+    }
+
+    /// Waits for pictures that are being drawn: a process that ends meanwhile may crash in its graphics driver.
+    fn end_galleries(&mut self) {
+        self.gallery = None;
+        for thread in self.galleries.drain(..) {
+            // Where one panicked, a picture is missing.
+            let _ = thread.join();
+        }
     }
 
     /// A frame of the gallery.
