@@ -619,8 +619,9 @@ impl Filling<'_> {
             // Numbers of the try after the last that was made, and of that after the last that found a place.
             let (mut next, mut after) = (0, 0);
             let mut covered = None;
-            while let Some(&first) = waiting.peek() {
+            while left > 0 {
                 let end = next + (2 * left).clamp(AT_A_TIME[0], AT_A_TIME[1]);
+                // Only these can be in the way of a try whose place was free before.
                 let mut latest = Occupied::new(self.shapes);
                 let before = placed;
                 for (number, candidate) in self.free_among(&tries, next..end, covered.as_ref()) {
@@ -647,9 +648,10 @@ impl Filling<'_> {
                     covered = tries.covered(placed, self.occupied);
                 }
                 next = end;
-                if left > 0 && next - after >= TRIES {
-                    let last = *waiting.peek().unwrap_or(&first);
-                    return Err(self.no_place(&choices, last, placed, tries, after));
+                if let Some(&body) = waiting.peek()
+                    && next - after >= TRIES
+                {
+                    return Err(self.no_place(&choices, body, placed, tries, after));
                 }
                 self.check_walls(placed, count)?;
             }
