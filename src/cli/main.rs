@@ -270,7 +270,7 @@ impl ChangeArguments {
     /// [`ChangeArguments::load`] for a command that continues after a wrong scene.
     pub fn try_load(&self, path: &Path) -> Result<Scene, SceneError> {
         let _waiting = Waiting::on(PLACING);
-        scene::load_changed(path, &self.changes, &*files_of(path)).map_err(|mut error| {
+        load_scene(path, &self.changes).map_err(|mut error| {
             for problem in &mut error.problems {
                 let mut last_first = self.changes.iter().rev();
                 if let Some(change) = last_first.find(|change| change.concerns(&problem.path)) {
@@ -406,7 +406,15 @@ const PLACING: &str = "placing bodies";
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
     let _waiting = Waiting::on(PLACING);
-    scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
+    load_scene(path, &[]).map_err(Failure::Scene)
+}
+
+fn load_scene(path: &Path, changes: &[Change]) -> Result<Scene, SceneError> {
+    let files = files_of(path);
+    match CLUSTER.get() {
+        Some(cluster) => scene::load_on(cluster, path, changes, &*files),
+        None => scene::load_changed(path, changes, &*files),
+    }
 }
 
 /// Opens the folder of a run, and sets a simulation of its scene to the first kept state.

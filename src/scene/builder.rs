@@ -11,6 +11,7 @@ use super::format::{
     self, Contact, Drag, Fill, Force, Group, Inlet, List, Material, Outlet, Pair, SceneFile, Shape,
     Spring, Table, Wall,
 };
+use super::placed::Places;
 use super::{Disk, Files, Scene, SceneError, build};
 use crate::model::handle::{
     BodyHandle, ForceHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle,
@@ -225,7 +226,7 @@ impl SceneBuilder {
             path: &self.folder,
             files,
         };
-        build::build(&file, &name, folder, None).map_err(|problems| SceneError {
+        build::build(&file, &name, folder, Places::Searched(None)).map_err(|problems| SceneError {
             file: PathBuf::from(&name),
             problems,
         })

@@ -46,14 +46,21 @@ use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+use std::sync::Arc;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 
 use crate::model::Model;
 use crate::model::error::Error;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+use crate::simulation::Cluster;
 use crate::simulation::checkpoint;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+use crate::step::cluster::RankSearchers;
 use files::{Folder, neighbour};
+use placed::Places;
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use builder::{SceneBuilder, SpringEnd};
@@ -174,6 +181,32 @@ pub fn load_changed(
     changes: &[Change],
     files: &dyn Files,
 ) -> Result<Scene, SceneError> {
+    load_at(path, changes, files, Places::Searched(None))
+}
+
+/// Reads a scene file as [`load_changed`] does; the ranks of a cluster look for the places of its bodies together.
+///
+/// # Errors
+///
+/// As [`load_changed`].
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+#[doc(hidden)]
+pub fn load_on(
+    Cluster(ranks): &Cluster,
+    path: &Path,
+    changes: &[Change],
+    files: &dyn Files,
+) -> Result<Scene, SceneError> {
+    let searchers = RankSearchers::new(Arc::clone(ranks));
+    load_at(path, changes, files, Places::Searched(Some(&searchers)))
+}
+
+fn load_at(
+    path: &Path,
+    changes: &[Change],
+    files: &dyn Files,
+    places: Places,
+) -> Result<Scene, SceneError> {
     let bytes = Disk
         .read(path)
         .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
@@ -184,7 +217,7 @@ pub fn load_changed(
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    let scene = parse_changed(&text, path, files, changes, None)?;
+    let scene = parse_changed(&text, path, files, changes, places)?;
     let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
     tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
     Ok(scene)
@@ -208,7 +241,7 @@ pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
 ///
 /// As [`parse`].
 pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
-    parse_changed(text, file, files, &[], None)
+    parse_changed(text, file, files, &[], Places::Searched(None))
 }
 
 /// A scene's text as JSON: comments and trailing commas become spaces, so that lines and columns stay.
@@ -229,7 +262,7 @@ pub fn parse_placed(
     files: &dyn Files,
     placed: &Placed,
 ) -> Result<Scene, SceneError> {
-    parse_changed(text, file, files, &[], Some(placed))
+    parse_changed(text, file, files, &[], Places::Known(placed))
 }
 
 fn parse_changed(
@@ -237,7 +270,7 @@ fn parse_changed(
     file: &Path,
     files: &dyn Files,
     changes: &[Change],
-    placed: Option<&Placed>,
+    places: Places,
 ) -> Result<Scene, SceneError> {
     let wrong = |problem| SceneError::one(file, problem);
     let mut scene = reading::read(text).map_err(wrong)?;
@@ -247,7 +280,7 @@ fn parse_changed(
     }
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let path = file.parent().unwrap_or(Path::new(""));
-    build::build(&scene, &stem, Folder { path, files }, placed).map_err(|problems| SceneError {
+    build::build(&scene, &stem, Folder { path, files }, places).map_err(|problems| SceneError {
         file: file.to_owned(),
         problems,
     })

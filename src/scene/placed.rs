@@ -3,6 +3,7 @@
 use glam::{DQuat, DVec3};
 
 use super::Scene;
+use crate::model::packing::slab::Searchers;
 use crate::model::quantity::QUANTITIES;
 use crate::model::{Bodies, ModelBody};
 
@@ -15,6 +16,15 @@ use crate::model::{Bodies, ModelBody};
 pub struct Placed {
     pub(super) bodies: Bodies,
     pub(super) notes: Vec<String>,
+}
+
+/// Places of the bodies of fills.
+#[derive(Clone, Copy)]
+pub(super) enum Places<'a> {
+    /// Somebody has found them.
+    Known(&'a Placed),
+    /// They are looked for; by these processes together, if they are given.
+    Searched(Option<&'a dyn Searchers>),
 }
 
 /// Numbers of a body.

@@ -25,9 +25,9 @@ use rockfall::model::view::Lines;
 use rockfall::model::{ContactHistory, CustomLaw, Law, Model};
 use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
 use rockfall::render::{ColourBy, Shot, Studio};
-use rockfall::scene::{Ending, Scene, parse_with};
+use rockfall::scene::{Disk as OnDisk, Ending, Scene, load_on, parse_with};
 use rockfall::simulation::checkpoint::Checkpoint;
-use rockfall::simulation::serve_rank;
+use rockfall::simulation::{Cluster, serve_rank};
 use rockfall::state::layout::{Body, Bond};
 use rockfall::state::{Field, State, body_orientation};
 use rockfall::step::WriteSeek;
@@ -157,19 +157,25 @@ fn on_ranks_with<T>(
 
 /// Does something with a simulation on these ranks.
 fn on<T>(
-    mut ranks: Vec<Arc<dyn Ranks>>,
+    ranks: Vec<Arc<dyn Ranks>>,
     model: &Model,
     options: &Options,
     act: impl FnOnce(&mut Simulation) -> T,
 ) -> T {
+    served(ranks, |first| {
+        let simulation = Simulation::on_ranks(model.clone(), Arc::clone(first), options);
+        act(&mut simulation.unwrap())
+    })
+}
+
+/// Does something with the first of these ranks, which the others serve.
+fn served<T>(mut ranks: Vec<Arc<dyn Ranks>>, act: impl FnOnce(&Arc<dyn Ranks>) -> T) -> T {
     thread::scope(|scope| {
         for rank in ranks.drain(1..) {
             scope.spawn(|| serve_rank(rank, write_share));
         }
         let first = ranks.remove(0);
-        let mut simulation = Simulation::on_ranks(model.clone(), Arc::clone(&first), options);
-        let result = act(simulation.as_mut().unwrap());
-        drop(simulation);
+        let result = act(&first);
         end(&*first);
         result
     })
@@ -1022,6 +1028,10 @@ fn each_rank_makes_the_bodies_of_its_block() {
 /// Fills of mixed shapes, sizes, orientations and velocities that keep away from each other, from walls and from other bodies; and
 /// what else is given.
 fn mixed_fills(more: Value) -> Model {
+    model(&text_of_mixed_fills(more))
+}
+
+fn text_of_mixed_fills(more: Value) -> String {
     let mut own = json!({
         "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 },
                        "glue": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
@@ -1049,7 +1059,61 @@ fn mixed_fills(more: Value) -> Model {
     for (key, value) in more.as_object().unwrap() {
         own[key] = value.clone();
     }
-    scene(own)
+    text(own)
+}
+
+#[test]
+fn ranks_find_places_at_random_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.json");
+    let load = |text: &str, count: usize| {
+        fs::write(&path, text).unwrap();
+        served(Thread::all(count), |first| {
+            load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk)
+        })
+    };
+    // Random fills beside each other, within each other, and under one on a grid.
+    let at_random = |more: Value| {
+        let mut own = random_fill(20_000);
+        for (key, value) in more.as_object().unwrap() {
+            own[key] = value.clone();
+        }
+        own
+    };
+    let fills = json!([
+        at_random(json!({ "count": 70_000 })),
+        at_random(json!({ "seed": 5, "region": { "min": [-2, 1, -2], "max": [2, 5, 2] } })),
+        at_random(
+            json!({ "seed": 6, "region": { "min": [2, 0, -1], "max": [3, 10, 1] },
+                          "orientation": "random", "sizes": { "table": [[0.6, 1], [1, 2]] } })
+        ),
+        grid_fill(
+            3000,
+            json!({ "region": { "min": [-2, 2, -2], "max": [2, 6, 2] } })
+        ),
+    ]);
+    let text = text_of_mixed_fills(json!({ "fills": fills }));
+    let expected = model(&text);
+    for count in [2, 3] {
+        let scene = load(&text, count).unwrap();
+        assert_eq!(scene.model.hash(), expected.hash(), "{count} ranks");
+        assert!(!scene.model.bodies.is_listed());
+    }
+    // And nobody waits for ever if there is no room.
+    let small = json!({ "region": { "min": [-2, 2, -2], "max": [2, 2.15, 2] } });
+    let text = text_of_mixed_fills(
+        json!({ "fills": [at_random(json!({ "count": 99_000 })), at_random(small)] }),
+    );
+    let wrong = load(&text, 2).err().map(|error| error.to_string());
+    let alone = rockfall::scene::load(&path)
+        .err()
+        .map(|error| error.to_string());
+    assert!(
+        alone
+            .as_ref()
+            .is_some_and(|alone| alone.contains("no place for a"))
+    );
+    assert_eq!(wrong, alone);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Fills: many bodies from a short description.
 
 use std::f64::consts::PI;
-use std::ops::Range;
 use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec3};
@@ -9,11 +8,12 @@ use thiserror::Error;
 
 use super::covered::Covered;
 use super::lattice::{GridSites, Lattice, Walk};
-use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites};
+use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites, choices};
 pub use super::occupied::Occupied;
 use super::occupied::{Aabb, Candidate, TOUCH};
 use super::random::Random;
-use super::search::{RandomSites, Tries};
+use super::search::{Free, RandomSites, Tries};
+use super::slab::{Asked, Searchers, Slab};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
@@ -269,13 +269,13 @@ impl Fill {
         walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
         let mut bodies = Vec::with_capacity(self.count);
-        let made = self.place_made(shapes, occupied, walls, &|_| true)?;
+        let made = self.place_made(shapes, occupied, walls, &|_| true, None)?;
         made.each(&mut |body| bodies.push(*body));
         Ok(bodies)
     }
 
     /// Does as [`Fill::place`], but returns what the bodies follow from. On a grid, only the space of bodies that `matter` is added to
-    /// `occupied`.
+    /// `occupied`; at random, none is if several look for places `together`.
     ///
     /// # Errors
     ///
@@ -286,18 +286,13 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
         matters: &dyn Fn(&ModelBody) -> bool,
+        together: Option<&Together>,
     ) -> Result<MadeFill, FillError> {
         self.check()?;
-        let filling = Filling {
-            fill: self,
-            shapes,
-            walls,
-            occupied,
-            blocked: 0,
-        };
+        let filling = Filling::new(self, shapes, walls, occupied);
         match self.placement {
             Placement::Grid { .. } => filling.on_grid(matters),
-            Placement::Random | Placement::Packed => filling.at_random(),
+            Placement::Random | Placement::Packed => filling.at_random(together),
         }
     }
 
@@ -441,13 +436,7 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
     ) -> Option<ModelBody> {
-        let mut filling = Filling {
-            fill: self,
-            shapes,
-            walls,
-            occupied,
-            blocked: 0,
-        };
+        let mut filling = Filling::new(self, shapes, walls, occupied);
         let numbers = self.numbers();
         let own = Mixed::new(shape, 1.0, self.turn(&shapes[shape]));
         let mut random = Random::stream(self.seed, number, attempt + 1);
@@ -491,17 +480,42 @@ impl Fill {
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
+/// Those who look for the places of a random fill together, and the fills before it that they have placed: their bodies are known to
+/// nobody else.
+pub(crate) struct Together<'a> {
+    pub searchers: &'a dyn Searchers,
+    pub before: Vec<&'a MadeFill>,
+}
+
 /// A fill at work.
 struct Filling<'a> {
     fill: &'a Fill,
     shapes: &'a [Clump],
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
+    /// Number of bodies placed at random so far.
+    placed: usize,
     /// Number of places so far that walls took.
     blocked: u64,
 }
 
-impl Filling<'_> {
+impl<'a> Filling<'a> {
+    fn new(
+        fill: &'a Fill,
+        shapes: &'a [Clump],
+        walls: &'a [Probe],
+        occupied: &'a mut Occupied,
+    ) -> Filling<'a> {
+        Filling {
+            fill,
+            shapes,
+            walls,
+            occupied,
+            placed: 0,
+            blocked: 0,
+        }
+    }
+
     /// Makes bodies on a grid, and adds the space of those that `matter`.
     fn on_grid(mut self, matters: &dyn Fn(&ModelBody) -> bool) -> Result<MadeFill, FillError> {
         let mut mix = self.fill.mixed(self.shapes);
@@ -603,124 +617,159 @@ impl Filling<'_> {
     }
 
     /// Places bodies by random sequential addition, the largest first.
-    fn at_random(mut self) -> Result<MadeFill, FillError> {
-        let (count, numbers) = (self.fill.count, self.fill.numbers());
+    fn at_random(mut self, together: Option<&Together>) -> Result<MadeFill, FillError> {
+        let numbers = self.fill.numbers();
         let mut mix = self.fill.mixed(self.shapes);
-        let mut sites = RandomSites::new(&mix, self.shapes);
-        let mut shapes = Shapes::of_fill(&numbers, &mix);
-        let choices: Vec<u32> = (0..count).map(|_| shapes.choose() as u32).collect();
-        let mut found = vec![0; count];
-        let mut placed = 0;
-        for class in 0..sites.class_count() {
-            let tries = sites.tries_of(class, &numbers, &mix);
-            let is_own = |index: &usize| sites.classes[choices[*index] as usize] == class;
-            let mut waiting = (0..count).filter(is_own).peekable();
-            let mut left = (0..count).filter(is_own).count() as u64;
-            // Numbers of the try after the last that was made, and of that after the last that found a place.
-            let (mut next, mut after) = (0, 0);
-            let mut covered = None;
-            while left > 0 {
-                let end = next + (2 * left).clamp(AT_A_TIME[0], AT_A_TIME[1]);
-                // Only these can be in the way of a try whose place was free before.
-                let mut latest = Occupied::new(self.shapes);
-                let before = placed;
-                for (number, candidate) in self.free_among(&tries, next..end, covered.as_ref()) {
-                    let made = number + 1 - after;
-                    if made > TRIES {
-                        break;
-                    }
-                    if latest.clashes_with(&candidate) {
-                        continue;
-                    }
-                    let Some(index) = waiting.next() else { break };
-                    latest.take(&candidate);
-                    self.occupied.take(&candidate);
-                    if let Some(covered) = &mut covered {
-                        candidate.spheres.iter().for_each(|own| covered.add(own));
-                    }
-                    found[index] = made as u16;
-                    after = number + 1;
-                    placed += 1;
-                    left -= 1;
-                }
-                let rest = left * (end - next) / ((placed - before) as u64).max(1);
-                if covered.is_none() && rest > COVER * placed as u64 {
-                    covered = tries.covered(placed, self.occupied);
-                }
-                next = end;
-                if let Some(&body) = waiting.peek()
-                    && next - after >= TRIES
-                {
-                    return Err(self.no_place(&choices, body, placed, tries, after));
-                }
-                self.check_walls(placed, count)?;
-            }
-        }
-        for choice in choices {
-            mix[choice as usize].count += 1;
-        }
-        sites.tries = found;
-        Ok(MadeFill {
+        choices(&numbers, &mix).for_each(|choice| mix[choice].count += 1);
+        let mut made = MadeFill {
+            sites: Sites::Random(RandomSites::new(&mix, self.shapes)),
             numbers,
             mix,
-            sites: Sites::Random(sites),
-        })
+        };
+        let searchers = together.map(|together| together.searchers);
+        if let Some(together) = together {
+            together
+                .searchers
+                .begin(self.shapes, &made, &together.before);
+        }
+        let found = self.search(&made, searchers);
+        if let Some(searchers) = searchers {
+            searchers.end();
+        }
+        if let Sites::Random(sites) = &mut made.sites {
+            sites.tries = found?;
+        }
+        Ok(made)
+    }
+
+    /// Finds the places of the bodies of a fill. Returns the number of tries of each.
+    fn search(
+        &mut self,
+        made: &MadeFill,
+        searchers: Option<&dyn Searchers>,
+    ) -> Result<Vec<u16>, FillError> {
+        let mut found = vec![0; self.fill.count];
+        for class in 0..made.random_sites().class_count() {
+            let class = Class::new(class, made);
+            self.search_class(&class, searchers, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Finds the places of the bodies of a class.
+    fn search_class(
+        &mut self,
+        class: &Class,
+        searchers: Option<&dyn Searchers>,
+        found: &mut [u16],
+    ) -> Result<(), FillError> {
+        let Class { tries, .. } = class;
+        let count = self.fill.count;
+        let mut waiting = class.bodies().peekable();
+        let mut left = class.body_count();
+        // Numbers of the try after the last that was made, and of that after the last that found a place.
+        let (mut next, mut after) = (0, 0);
+        // Number of tries that the rest takes, if all goes on as in the last ones.
+        let mut rest = 2 * left;
+        let mut covered: Option<Covered> = None;
+        let mut asked = Asked {
+            class: class.number,
+            ..Asked::default()
+        };
+        while left > 0 {
+            let end = next + rest.clamp(AT_A_TIME[0], AT_A_TIME[1]);
+            asked.tries = next..end;
+            let numbers = match searchers {
+                Some(searchers) => searchers.look(&asked),
+                None => asked.tries.clone().collect(),
+            };
+            asked.placed.clear();
+            // Only these can be in the way of a try whose place was free before.
+            let mut latest = Occupied::new(self.shapes);
+            let before = self.placed;
+            for (number, candidate) in self.free_among(tries, &numbers, covered.as_ref()) {
+                let tried = number + 1 - after;
+                if tried > TRIES {
+                    break;
+                }
+                if latest.clashes_with(&candidate) {
+                    continue;
+                }
+                let Some((index, _)) = waiting.next() else {
+                    break;
+                };
+                latest.take(&candidate);
+                if searchers.is_some() {
+                    asked.placed.push(number);
+                } else {
+                    self.occupied.take(&candidate);
+                }
+                if let Some(covered) = &mut covered {
+                    candidate.spheres.iter().for_each(|own| covered.add(own));
+                }
+                found[index] = tried as u16;
+                after = number + 1;
+                self.placed += 1;
+                left -= 1;
+            }
+            rest = left * (end - next) / ((self.placed - before) as u64).max(1);
+            asked.crowded = rest > COVER * self.placed as u64;
+            if asked.crowded && searchers.is_none() && covered.is_none() {
+                let region = [self.fill.min, self.fill.max];
+                covered = tries.covered(region, self.placed, self.occupied);
+            }
+            next = end;
+            if let Some((_, choice)) = waiting.peek()
+                && next - after >= TRIES
+            {
+                return Err(self.no_place(class, *choice, after));
+            }
+            self.check_walls(self.placed, count)?;
+        }
+        if let Some(searchers) = searchers
+            && !asked.placed.is_empty()
+        {
+            // Bodies of the next class keep away from these.
+            asked.tries = next..next;
+            searchers.look(&asked);
+        }
+        Ok(())
     }
 
     /// Some tries, in order: all whose places neither a wall nor a body has that is there already.
     fn free_among(
         &mut self,
         tries: &Tries,
-        numbers: Range<u64>,
+        numbers: &[u64],
         covered: Option<&Covered>,
     ) -> Vec<(u64, Candidate)> {
-        /// Number of tries that a thread makes one after the other.
-        const TOGETHER: u64 = 256;
-        let own = &*self;
-        let some = |part: usize| {
-            let mut tries = tries.clone();
-            let (mut free, mut blocked) = (Vec::new(), 0);
-            let first = numbers.start + TOGETHER * part as u64;
-            for number in first..numbers.end.min(first + TOGETHER) {
-                let Some(candidate) = tries.candidate(number, own.shapes, covered) else {
-                    continue;
-                };
-                if own.is_blocked(&candidate) {
-                    blocked += 1;
-                } else if !own.occupied.clashes_with(&candidate) {
-                    free.push((number, candidate));
-                }
-            }
-            (free, blocked)
+        let free = Free {
+            shapes: self.shapes,
+            occupied: self.occupied,
+            covered,
+            slab: Slab::WHOLE,
         };
-        let parts = (numbers.end - numbers.start).div_ceil(TOGETHER) as usize;
-        let parts: Vec<(Vec<_>, u64)> = (0..parts).into_par_iter().map(some).collect();
-        self.blocked += parts.iter().map(|(_, blocked)| blocked).sum::<u64>();
-        parts.into_iter().flat_map(|(free, _)| free).collect()
+        let (free, blocked) = free.among(tries, numbers, &|candidate| self.is_blocked(candidate));
+        self.blocked += blocked;
+        free
     }
 
-    /// Says why no try from `first` on found a place for a body.
-    fn no_place(
-        &self,
-        choices: &[u32],
-        body: usize,
-        placed: usize,
-        mut tries: Tries,
-        first: u64,
-    ) -> FillError {
-        let shape_of = |choice: u32| self.fill.shapes[choice as usize].0;
-        let shape = shape_of(choices[body]);
+    /// Says why no try from `first` on found a place for a body of this shape of the mix.
+    fn no_place(&self, class: &Class, choice: usize, first: u64) -> FillError {
+        let mix = &class.made.mix;
+        let shape = mix[choice].shape as usize;
         let lack = |hull: &Aabb| hull.lack(self.fill.min, self.fill.max).0;
+        let mut tries = class.tries.clone();
         let hulls = (first..first + TRIES).map(|number| tries.nth(number).hull);
         let nearest = hulls.min_by(|a, b| lack(a).total_cmp(&lack(b)));
         if let Some(hull) = nearest.filter(|hull| lack(hull) > 0.0) {
             return self.too_small_for(shape, &hull);
         }
-        let volumes = choices
+        let volumes = mix
             .iter()
-            .map(|&choice| sphere_volume(&self.shapes[shape_of(choice)]));
+            .map(|own| own.count as f64 * sphere_volume(&self.shapes[own.shape as usize]));
         FillError::Crowded {
-            placed,
+            placed: self.placed,
             count: self.fill.count,
             shape: self.shapes[shape].name.clone(),
             tries: TRIES as usize,
@@ -767,6 +816,39 @@ impl Filling<'_> {
     }
 }
 
+/// Bodies of a random fill that find their places one after the other.
+struct Class<'a> {
+    number: u64,
+    made: &'a MadeFill,
+    tries: Tries<'a>,
+}
+
+impl<'a> Class<'a> {
+    /// A class of a fill.
+    fn new(number: u64, made: &'a MadeFill) -> Class<'a> {
+        let sites = made.random_sites();
+        Class {
+            number,
+            made,
+            tries: sites.tries_of(number, &made.numbers, &made.mix),
+        }
+    }
+
+    /// Its bodies: the index of each, and the place in the mix of its shape.
+    fn bodies(&self) -> impl Iterator<Item = (usize, usize)> + use<'_> {
+        let all = choices(&self.made.numbers, &self.made.mix).enumerate();
+        all.filter(|(_, choice)| self.made.random_sites().classes[*choice] == self.number)
+    }
+
+    /// Number of its bodies.
+    fn body_count(&self) -> u64 {
+        let mix = self.made.mix.iter();
+        let mix = mix.zip(&self.made.random_sites().classes);
+        let own = mix.filter(|(_, class)| **class == self.number);
+        own.map(|(own, _)| own.count).sum()
+    }
+}
+
 /// Volume of the union of a clump's spheres, m³.
 pub(crate) fn volume(clump: &Clump) -> f64 {
     union_of_spheres(&clump.spheres, 1.0).mass
@@ -779,6 +861,8 @@ fn sphere_volume(clump: &Clump) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use xxhash_rust::xxh3::xxh3_64;
 
     use super::*;
@@ -786,6 +870,7 @@ mod tests {
     use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
     use crate::model::packing::overlap::{overlaps, spheres_of};
+    use crate::model::packing::slab::SlabSearch;
 
     /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its shape axes.
     fn mixed() -> Vec<Clump> {
@@ -875,7 +960,7 @@ mod tests {
             for body in &others {
                 occupied.insert(body, &shapes);
             }
-            let made = fill.place_made(&shapes, &mut occupied, &walls, &|_| true);
+            let made = fill.place_made(&shapes, &mut occupied, &walls, &|_| true, None);
             let made = made.unwrap();
             let refused: u64 = match &made.sites {
                 Sites::Grid(sites) => sites.empty.iter().map(|[start, end]| end - start).sum(),
@@ -1158,8 +1243,7 @@ mod tests {
     fn plainly(fill: &Fill, shapes: &[Clump], others: &[ModelBody]) -> Vec<ModelBody> {
         let (numbers, mix) = (fill.numbers(), fill.mixed(shapes));
         let sites = RandomSites::new(&mix, shapes);
-        let mut choose = Shapes::of_fill(&numbers, &mix);
-        let choices: Vec<usize> = (0..fill.count).map(|_| choose.choose()).collect();
+        let choices: Vec<usize> = choices(&numbers, &mix).collect();
         let mut occupied = Occupied::new(shapes);
         others.iter().for_each(|body| occupied.insert(body, shapes));
         let mut bodies = vec![ModelBody::default(); fill.count];
@@ -1170,7 +1254,7 @@ mod tests {
             for index in (0..fill.count).filter(own) {
                 let candidate = loop {
                     number += 1;
-                    let candidate = tries.candidate(number - 1, shapes, None);
+                    let candidate = tries.candidate(number - 1, shapes, |_| false);
                     if let Some(free) = candidate.filter(|own| !occupied.clashes_with(own)) {
                         break free;
                     }
@@ -1217,6 +1301,124 @@ mod tests {
                 assert!(placed.expect("room") == expected, "{mix:?}");
             }
         }
+    }
+
+    /// So many searchers, in one process.
+    struct Slabs {
+        count: usize,
+        searches: RefCell<Vec<SlabSearch>>,
+        /// Number of bodies that each had in the end, for each fill.
+        held: RefCell<Vec<Vec<usize>>>,
+    }
+
+    impl Slabs {
+        fn new(count: usize) -> Slabs {
+            Slabs {
+                count,
+                searches: RefCell::default(),
+                held: RefCell::default(),
+            }
+        }
+    }
+
+    impl Searchers for Slabs {
+        fn counts(&self) -> [usize; 2] {
+            [self.count; 2]
+        }
+
+        fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&MadeFill]) {
+            let spheres: Vec<_> = shapes.iter().map(|shape| shape.spheres.clone()).collect();
+            let before: Vec<MadeFill> = before.iter().map(|fill| (*fill).clone()).collect();
+            let search = |index| {
+                SlabSearch::new(spheres.clone(), fill.clone(), &before, [index, self.count])
+            };
+            *self.searches.borrow_mut() = (0..self.count).map(search).collect();
+        }
+
+        fn look(&self, asked: &Asked) -> Vec<u64> {
+            let mut searches = self.searches.borrow_mut();
+            let found = searches.iter_mut().flat_map(|search| search.look(asked));
+            let mut found: Vec<u64> = found.collect();
+            found.sort_unstable();
+            found
+        }
+
+        fn end(&self) {
+            let searches = std::mem::take(&mut *self.searches.borrow_mut());
+            let held = searches.iter().map(SlabSearch::placed).collect();
+            self.held.borrow_mut().push(held);
+        }
+    }
+
+    #[test]
+    fn searchers_find_what_one_process_finds() {
+        let shapes = mixed();
+        let other = body(1, DVec3::new(0.3, 0.6, 0.3));
+        let planes = [plane(DVec3::Y * 0.2, DVec3::new(0.6, 0.8, 0.0))];
+        let of = |shapes: &[(usize, f64)], count, max: DVec3| Fill {
+            shapes: shapes.to_vec(),
+            max,
+            ..fill(count, Placement::Random)
+        };
+        // The second fill goes between the bodies of the first.
+        let fills = [
+            of(&[(0, 1.0), (2, 1.0)], 500, DVec3::new(0.8, 1.5, 0.9)),
+            of(&[(3, 2.0), (1, 1.0)], 300, DVec3::new(0.5, 1.7, 2.5)),
+        ];
+        let begun = || {
+            let mut occupied = Occupied::new(&shapes);
+            occupied.insert(&other, &shapes);
+            occupied
+        };
+        let mut occupied = begun();
+        let expected = fills.each_ref().map(|fill| {
+            let placed = fill.place(&shapes, &mut occupied, &planes);
+            placed.expect("room")
+        });
+        for count in [1, 2, 5] {
+            let searchers = Slabs::new(count);
+            let mut occupied = begun();
+            let mut placed: Vec<MadeFill> = Vec::new();
+            for (fill, expected) in fills.iter().zip(&expected) {
+                let together = Together {
+                    searchers: &searchers,
+                    before: placed.iter().collect(),
+                };
+                let made =
+                    fill.place_made(&shapes, &mut occupied, &planes, &|_| true, Some(&together));
+                let made = made.expect("room");
+                let mut bodies = Vec::new();
+                made.each(&mut |body| bodies.push(*body));
+                assert!(bodies == *expected, "{count} searchers");
+                placed.push(made);
+            }
+            let mut spheres = 0;
+            occupied.each_sphere(|_| spheres += 1);
+            assert_eq!(
+                spheres, 8,
+                "the process that asks has those of the block only"
+            );
+            for (held, fill) in searchers.held.borrow().iter().zip(&fills) {
+                let most = held.iter().max().expect("searchers");
+                assert!(count < 5 || 3 * most < 2 * fill.count, "{held:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn searchers_say_that_a_region_is_crowded() {
+        let shapes = mixed();
+        let fill = fill(100_000, Placement::Random);
+        let alone = error(&fill, &shapes);
+        let searchers = Slabs::new(3);
+        let together = Together {
+            searchers: &searchers,
+            before: Vec::new(),
+        };
+        let mut occupied = Occupied::new(&shapes);
+        let made = fill.place_made(&shapes, &mut occupied, &[], &|_| true, Some(&together));
+        assert_eq!(made.expect_err("no room"), alone);
+        assert!(searchers.searches.borrow().is_empty());
     }
 
     #[test]

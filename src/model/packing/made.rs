@@ -74,13 +74,20 @@ impl MadeFill {
     /// Calls a function with each body, in order.
     pub fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
         let (numbers, mix) = (&self.numbers, &self.mix[..]);
-        let mut shapes = Shapes::of_fill(numbers, mix);
         let mut next: Box<dyn FnMut(usize) -> ModelBody> = match &self.sites {
             Sites::Grid(sites) => Box::new(sites.bodies(numbers, mix)),
             Sites::Random(sites) => Box::new(sites.bodies(numbers, mix)),
         };
-        for _ in 0..numbers.count {
-            act(&next(shapes.choose()));
+        for choice in choices(numbers, mix) {
+            act(&next(choice));
+        }
+    }
+
+    /// The sites of a fill at random.
+    pub(super) fn random_sites(&self) -> &RandomSites {
+        match &self.sites {
+            Sites::Random(sites) => sites,
+            Sites::Grid(_) => unreachable!("the fill is at random"),
         }
     }
 
@@ -150,4 +157,10 @@ impl Shapes {
     pub fn choose(&mut self) -> usize {
         self.random.choose(&self.weights)
     }
+}
+
+/// The place in the mix of the shape of each body of a fill.
+pub(super) fn choices(numbers: &Numbers, mix: &[Mixed]) -> impl Iterator<Item = usize> + use<> {
+    let mut shapes = Shapes::of_fill(numbers, mix);
+    (0..numbers.count).map(move |_| shapes.choose())
 }

@@ -10,3 +10,4 @@ pub mod overlap;
 pub mod pack;
 mod random;
 pub(crate) mod search;
+pub(crate) mod slab;

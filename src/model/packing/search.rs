@@ -8,6 +8,8 @@ use super::covered::Covered;
 use super::made::{Mixed, Numbers};
 use super::occupied::{Aabb, Candidate, Occupied};
 use super::random::Random;
+use super::slab::Slab;
+use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
 use crate::model::clump::{Clump, ClumpSphere};
 
@@ -69,9 +71,13 @@ impl<'a> Tries<'a> {
         }
     }
 
-    /// Cubes that tell where no further body of the class can be, after so many were placed.
-    pub fn covered(&self, placed: usize, occupied: &Occupied) -> Option<Covered> {
-        let region = [self.numbers.min, self.numbers.max];
+    /// Cubes that tell where in a part of the region no further body of the class can be, after so many were placed.
+    pub fn covered(
+        &self,
+        region: [DVec3; 2],
+        placed: usize,
+        occupied: &Occupied,
+    ) -> Option<Covered> {
         let mut covered = Covered::new(self.spheres, region, placed)?;
         occupied.each_sphere(|sphere| covered.add(sphere));
         Some(covered)
@@ -110,16 +116,16 @@ impl<'a> Tries<'a> {
         }
     }
 
-    /// The body of the try with this number; `None` if it does not fit into the region as it is turned, or its place is covered.
+    /// The body of the try with this number; `None` if it does not fit into the region as it is turned, or its place is left out.
     pub fn candidate(
         &mut self,
         number: u64,
         shapes: &[Clump],
-        covered: Option<&Covered>,
+        is_left_out: impl FnOnce(DVec3) -> bool,
     ) -> Option<Candidate> {
         let found = self.nth(number);
         let position = found.position?;
-        if covered.is_some_and(|covered| covered.has(position)) {
+        if is_left_out(position) {
             return None;
         }
         let body = ModelBody {
@@ -129,6 +135,52 @@ impl<'a> Tries<'a> {
             ..ModelBody::default()
         };
         Some(Candidate::new(body, shapes))
+    }
+}
+
+/// What tries are held against.
+pub(super) struct Free<'a> {
+    pub shapes: &'a [Clump],
+    pub occupied: &'a Occupied,
+    pub covered: Option<&'a Covered>,
+    /// Tries elsewhere are left out.
+    pub slab: Slab,
+}
+
+impl Free<'_> {
+    /// Some tries, in order: all whose places are neither blocked nor taken by a body. And the number of those that are blocked.
+    pub fn among(
+        &self,
+        tries: &Tries,
+        numbers: &[u64],
+        is_blocked: &(dyn Fn(&Candidate) -> bool + Sync),
+    ) -> (Vec<(u64, Candidate)>, u64) {
+        /// Number of tries that a thread makes one after the other.
+        const TOGETHER: usize = 256;
+        let is_left_out = |place: DVec3| {
+            !self.slab.has(place) || self.covered.is_some_and(|covered| covered.has(place))
+        };
+        let some = |numbers: &[u64]| {
+            let mut tries = tries.clone();
+            let (mut free, mut blocked) = (Vec::new(), 0);
+            for &number in numbers {
+                let Some(candidate) = tries.candidate(number, self.shapes, is_left_out) else {
+                    continue;
+                };
+                if is_blocked(&candidate) {
+                    blocked += 1;
+                } else if !self.occupied.clashes_with(&candidate) {
+                    free.push((number, candidate));
+                }
+            }
+            (free, blocked)
+        };
+        let parts: Vec<(Vec<_>, u64)> = numbers.par_chunks(TOGETHER).map(some).collect();
+        let blocked = parts.iter().map(|(_, blocked)| blocked).sum();
+        (
+            parts.into_iter().flat_map(|(free, _)| free).collect(),
+            blocked,
+        )
     }
 }
 

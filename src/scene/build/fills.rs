@@ -13,8 +13,10 @@ use super::{DEEP_OVERLAP, MAX_SPHERES};
 use crate::model::bodies::Piece;
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
-use crate::model::packing::fill::{self, FillError, Occupied, Wanted, volume};
+use crate::model::packing::fill::{self, FillError, Occupied, Together, Wanted, volume};
+use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::overlap::{self, World};
+use crate::model::packing::slab::Searchers;
 use crate::model::{Bodies, ModelBody};
 use crate::simulation::memory;
 
@@ -23,11 +25,15 @@ impl Check {
     pub(super) fn fills(
         &mut self,
         file: &SceneFile,
-        names: &Names,
-        materials: &Names,
-        groups: &Names,
+        [names, materials, groups]: [&Names; 3],
         shapes: &mut Shapes,
+        searchers: Option<&dyn Searchers>,
     ) -> Vec<fill::Fill> {
+        // Each of those that search has a part of the bodies.
+        let parts = searchers.map_or(1.0, |all| {
+            let [here, all] = all.counts();
+            here as f64 / all as f64
+        });
         let counts: Vec<f64> = shapes
             .clumps
             .iter()
@@ -95,7 +101,7 @@ impl Check {
             held += spheres
                 * match fill.placement {
                     Placement::Grid if may_be_made(file) => 0.0,
-                    Placement::Random if may_be_made(file) => memory::SEARCHED as f64,
+                    Placement::Random if may_be_made(file) => parts * memory::SEARCHED as f64,
                     _ => memory::PREPARED as f64,
                 };
             let count = match fill.count {
@@ -299,9 +305,10 @@ impl Check {
         fills: &mut [fill::Fill],
         world: World,
         kept: &Kept,
+        searchers: Option<&dyn Searchers>,
     ) -> Result<Bodies, Vec<Problem>> {
         if are_made(file, fills, world) {
-            let placed = self.place_some(bodies.clone(), fills, world, true)?;
+            let placed = self.place_some(bodies.clone(), fills, world, true, searchers)?;
             let listed = placed.pieces.iter().filter_map(|piece| match piece {
                 Piece::List(list) => Some(&list[..]),
                 Piece::Fill(_) => None,
@@ -315,7 +322,7 @@ impl Check {
                 return Ok(Bodies::made(placed.pieces));
             }
         }
-        let placed = self.place_some(bodies, fills, world, false)?;
+        let placed = self.place_some(bodies, fills, world, false, None)?;
         self.notes.extend(placed.notes);
         let bodies = placed.pieces.into_iter().flat_map(|piece| match piece {
             Piece::List(list) => list,
@@ -325,13 +332,15 @@ impl Check {
         Ok(bodies.into())
     }
 
-    /// Adds the bodies of the fills; those that can be [made](is_made) stay numbers, if `made`.
+    /// Adds the bodies of the fills; those that can be [made](is_made) stay numbers, if `made`, and `searchers` find the places of those
+    /// at random among them.
     fn place_some(
         &self,
         bodies: Vec<ModelBody>,
         fills: &mut [fill::Fill],
         world: World,
         made: bool,
+        searchers: Option<&dyn Searchers>,
     ) -> Result<PlacedFills, Vec<Problem>> {
         let shapes = world.shapes;
         let mut occupied = Occupied::new(shapes);
@@ -345,13 +354,9 @@ impl Check {
             let mut counted = Counted::new(shapes, fill.wanted.is_some());
             let unplaced = |error| vec![unplaced(index, &error)];
             if made && is_made(fill) {
-                let apart = fill.is_apart(shapes);
-                let later = &fills[index + 1..];
-                let matters = |body: &ModelBody| {
-                    !apart || later.iter().any(|later| later.may_meet(body, shapes))
-                };
-                let own = fill.place_made(shapes, &mut occupied, world.walls, &matters);
-                let own = own.map_err(unplaced)?;
+                let own = placed
+                    .next(fill, &fills[index + 1..], world, &mut occupied, searchers)
+                    .map_err(unplaced)?;
                 if fill.wanted.is_some() {
                     own.each(&mut |body| counted.add(body));
                 }
@@ -394,6 +399,47 @@ impl Check {
 struct PlacedFills {
     pieces: Vec<Piece>,
     notes: Vec<String>,
+}
+
+impl PlacedFills {
+    /// Places a fill whose bodies are made when they are wanted, of a scene that has others `later`.
+    fn next(
+        &self,
+        fill: &fill::Fill,
+        later: &[fill::Fill],
+        world: World,
+        occupied: &mut Occupied,
+        searchers: Option<&dyn Searchers>,
+    ) -> Result<MadeFill, FillError> {
+        let shapes = world.shapes;
+        let apart = fill.is_apart(shapes);
+        let matters =
+            |body: &ModelBody| !apart || later.iter().any(|later| later.may_meet(body, shapes));
+        let is_random = |fill: &fill::Fill| fill.placement == fill::Placement::Random;
+        let searchers = searchers.filter(|_| is_random(fill));
+        let together = searchers.map(|searchers| Together {
+            searchers,
+            before: self.random_fills().collect(),
+        });
+        let made = fill.place_made(shapes, occupied, world.walls, &matters, together.as_ref())?;
+        if together.is_some() && !later.iter().all(is_random) {
+            // Searchers are not asked about places on a grid.
+            let others = || later.iter().filter(|later| !is_random(later));
+            made.each(&mut |body| {
+                if others().any(|later| later.may_meet(body, shapes)) {
+                    occupied.insert(body, shapes);
+                }
+            });
+        }
+        Ok(made)
+    }
+
+    fn random_fills(&self) -> impl Iterator<Item = &MadeFill> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Fill(fill) if matches!(fill.sites, Sites::Random(_)) => Some(fill),
+            _ => None,
+        })
+    }
 }
 
 /// Bodies of a fill, counted and added up.

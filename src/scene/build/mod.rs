@@ -30,7 +30,7 @@ use super::contact::{self, Encounters};
 use super::error::{Problem, exact, rounded};
 use super::files::Folder;
 use super::format::{self, SceneFile};
-use super::placed::Placed;
+use super::placed::Places;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::Forces;
@@ -60,7 +60,7 @@ const MANY_STEPS: f64 = 1e9;
 pub const MAX_DISTANCE: f64 = 1e9;
 
 /// Makes a scene of what the user wrote; `stem` is its name unless it has one, and `folder` that of its
-/// file. Bodies are where they have been `placed`, if they have.
+/// file.
 ///
 /// # Errors
 ///
@@ -69,8 +69,12 @@ pub(super) fn build(
     file: &SceneFile,
     stem: &str,
     folder: Folder,
-    placed: Option<&Placed>,
+    places: Places,
 ) -> Result<Scene, Vec<Problem>> {
+    let (placed, searchers) = match places {
+        Places::Known(placed) => (Some(placed), None),
+        Places::Searched(searchers) => (None, searchers),
+    };
     let mut check = Check::default();
     let expanded = from_file::expand(file, folder)?;
     let file = expanded.as_ref().map_or(file, |(file, _)| file);
@@ -108,7 +112,12 @@ pub(super) fn build(
     let wall_groups = check.wall_groups(file, &walls);
     check.run_until(file, &walls);
     let view = check.view(file);
-    let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
+    let mut fills = check.fills(
+        file,
+        [&shape_names, &materials, &group_names],
+        &mut shapes,
+        searchers,
+    );
     let mut inlets = check.inlets(
         file,
         &shape_names,
@@ -169,7 +178,7 @@ pub(super) fn build(
                 bodies: started_bodies,
                 walls: &kept_walls,
             };
-            check.place(file, bodies, &mut fills, world, &kept)?
+            check.place(file, bodies, &mut fills, world, &kept, searchers)?
         }
     };
     // Nobody below looks at single bodies of a fill that are made when they are wanted.

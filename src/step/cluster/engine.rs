@@ -1,5 +1,6 @@
 //! The engine of a rank, on the CPU or on a GPU.
 
+use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::device::Device;
 use super::edges::Edges;
@@ -102,9 +103,7 @@ impl RankEngine {
             }
         }
         let ranks = &post.ranks;
-        let threads = wanted
-            .threads
-            .unwrap_or_else(|| (thread_count() / ranks.on_this_machine()).max(1));
+        let threads = wanted.threads.unwrap_or_else(|| threads_of(&**ranks));
         let mut engine = match CpuEngine::on(Some(threads)) {
             Ok(engine) => engine,
             Err(error) => ranks.abort(&error.to_string()),
@@ -150,6 +149,11 @@ impl RankEngine {
             RankEngine::Gpu(device) => device.forget(),
         }
     }
+}
+
+/// Number of threads of a rank that is not told how many to take.
+pub(super) fn threads_of(ranks: &dyn Ranks) -> usize {
+    (thread_count() / ranks.on_this_machine()).max(1)
 }
 
 fn open(gpu: &WantedGpu, post: &Post) -> Result<Context> {

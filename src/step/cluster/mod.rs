@@ -53,12 +53,15 @@ mod pieces;
 mod post;
 mod ranks;
 mod scribe;
+mod search;
 mod share;
 mod start;
 mod steps;
 
 pub use engine::{Wanted, WantedGpu};
 pub use ranks::Ranks;
+#[cfg(feature = "scene")]
+pub(crate) use search::RankSearchers;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,6 +69,7 @@ use std::sync::Arc;
 use bytes::{Reader, Writer};
 use engine::RankEngine;
 use part::{Command, LISTS, Lists, Part, Row, SPREAD};
+use search::RankSearch;
 use share::RankShare;
 use start::{Listed, Recipe, Whole};
 
@@ -94,10 +98,13 @@ pub struct ClusterEngine {
 /// for](Engine::together).
 pub fn serve(ranks: Arc<dyn Ranks>, clock: Option<Clock>, work: Work) {
     let mut part = Part::new(Arc::clone(&ranks), clock);
+    let mut search = RankSearch::default();
     loop {
         let mut message = Vec::new();
         ranks.broadcast(&mut message);
-        if let Some(message) = Command::Work.strip(&message) {
+        if let Some(message) = Command::Search.strip(&message) {
+            search.obey(&*ranks, message);
+        } else if let Some(message) = Command::Work.strip(&message) {
             RankShare::work(&mut part, work, message, &Identities::default());
         } else if !part.obey(&message).1 {
             return;

@@ -63,12 +63,14 @@ pub(super) enum Command {
     Save,
     /// Do something with a share of the whole: see [`RankShare`](super::share::RankShare).
     Work,
+    /// Look for places of a random fill: see [`RankSearch`](super::search::RankSearch).
+    Search,
     /// End.
     End,
 }
 
 impl Command {
-    const ALL: [Command; 19] = [
+    const ALL: [Command; 20] = [
         Command::Start,
         Command::GiveOut,
         Command::Make,
@@ -87,6 +89,7 @@ impl Command {
         Command::Count,
         Command::Save,
         Command::Work,
+        Command::Search,
         Command::End,
     ];
 
@@ -249,7 +252,7 @@ impl Part {
             Command::Report => Some(self.report()),
             Command::Count => Some(self.count()),
             Command::Save => Some(self.save(&mut message)),
-            Command::Work | Command::End => None,
+            Command::Work | Command::Search | Command::End => None,
         };
         let answers = answer.map_or_else(Vec::new, |answer| self.to_first(answer));
         (answers, command != Command::End)

@@ -70,11 +70,7 @@ impl Recipe {
             message.put(u32::from(matches!(piece, Piece::Fill(_))));
             match piece {
                 Piece::List(counts) => message.put(*counts),
-                Piece::Fill(fill) => {
-                    message.put(fill.numbers);
-                    message.put_all(&fill.mix);
-                    write_sites(&fill.sites, message);
-                }
+                Piece::Fill(fill) => write_fill(fill, message),
             }
         }
     }
@@ -90,11 +86,7 @@ impl Recipe {
         let count: u64 = message.take();
         let pieces = (0..count).map(|_| match message.take::<u32>() {
             0 => Piece::List(message.take()),
-            _ => Piece::Fill(MadeFill {
-                numbers: message.take(),
-                mix: message.take_all(),
-                sites: read_sites(message),
-            }),
+            _ => Piece::Fill(read_fill(message)),
         });
         Recipe {
             origin,
@@ -102,6 +94,20 @@ impl Recipe {
             moulds,
             contacts,
         }
+    }
+}
+
+pub(super) fn write_fill(fill: &MadeFill, message: &mut Writer) {
+    message.put(fill.numbers);
+    message.put_all(&fill.mix);
+    write_sites(&fill.sites, message);
+}
+
+pub(super) fn read_fill(message: &mut Reader) -> MadeFill {
+    MadeFill {
+        numbers: message.take(),
+        mix: message.take_all(),
+        sites: read_sites(message),
     }
 }
 

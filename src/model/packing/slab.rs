@@ -1,0 +1,217 @@
+//! Searches for the places of a random fill on several processes: each has a slab of the region, and the bodies near it.
+
+use std::ops::Range;
+
+use glam::{DQuat, DVec3};
+
+use super::covered::Covered;
+use super::made::MadeFill;
+use super::occupied::{Occupied, TOUCH};
+use super::search::Free;
+use crate::model::ModelBody;
+use crate::model::clump::{Clump, ClumpSphere};
+
+/// A slab of a region: tries whose centre of mass is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slab {
+    axis: usize,
+    low: f64,
+    high: f64,
+}
+
+impl Slab {
+    /// All of space.
+    pub const WHOLE: Slab = Slab {
+        axis: 0,
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
+
+    /// One of several slabs across the longest side of a region; the outer ones go on without end.
+    pub fn of([min, max]: [DVec3; 2], index: usize, count: usize) -> Slab {
+        let axis = (max - min).max_position();
+        let cut = |index: usize| {
+            let part = index as f64 / count as f64;
+            min[axis] + (max - min)[axis] * part
+        };
+        let whole = Slab::WHOLE;
+        Slab {
+            axis,
+            low: if index == 0 { whole.low } else { cut(index) },
+            high: match index + 1 == count {
+                true => whole.high,
+                false => cut(index + 1),
+            },
+        }
+    }
+
+    pub fn has(&self, point: DVec3) -> bool {
+        (self.low..self.high).contains(&point[self.axis])
+    }
+
+    /// The part of a region that is in it.
+    fn part_of(&self, [mut min, mut max]: [DVec3; 2]) -> [DVec3; 2] {
+        min[self.axis] = min[self.axis].max(self.low);
+        max[self.axis] = max[self.axis].min(self.high);
+        [min, max]
+    }
+}
+
+/// Processes that look for the places of a random fill together.
+///
+/// Who places the bodies tells them which tries have found a place, and asks which of the next ones are free of the bodies that have
+/// been placed in this way. Walls and all other bodies are left to who asks.
+pub(crate) trait Searchers {
+    /// Number of them on this machine, and of all.
+    fn counts(&self) -> [usize; 2];
+
+    /// Begins with a fill, of which no body has been placed, in a scene with these shapes. Its bodies keep away from those of the
+    /// fills before it.
+    fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&MadeFill]);
+
+    /// Does what they are asked, and returns the numbers of the tries that are free, in order.
+    fn look(&self, asked: &Asked) -> Vec<u64>;
+
+    /// Ends with this fill.
+    fn end(&self);
+}
+
+/// What searchers are asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Class of the bodies.
+    pub class: u64,
+    /// Numbers of the tries that have found a place since they were asked last.
+    pub placed: Vec<u64>,
+    /// Numbers of the tries to make.
+    pub tries: Range<u64>,
+    /// Whether it is so crowded that maps of what is covered pay.
+    pub crowded: bool,
+}
+
+/// Bodies that may be in the way of tries.
+struct Near {
+    /// Corners of the box in which the centres of mass of the tries are.
+    part: [DVec3; 2],
+    /// Bounding radius of each shape, and the largest of those that are tried, m.
+    bounds: Vec<f64>,
+    largest: f64,
+}
+
+impl Near {
+    fn new(part: [DVec3; 2], shapes: &[Clump], fill: &MadeFill) -> Near {
+        let bounds: Vec<f64> = shapes.iter().map(Clump::bounding_radius).collect();
+        let tried = fill.mix.iter().map(|own| bounds[own.shape as usize]);
+        Near {
+            largest: tried.fold(0.0, f64::max),
+            part,
+            bounds,
+        }
+    }
+
+    fn has(&self, body: &ModelBody) -> bool {
+        let [min, max] = self.part;
+        let reach = (1.0 + TOUCH) * (self.bounds[body.shape] + self.largest);
+        let nearest = body.position.clamp(min, max);
+        body.position.distance_squared(nearest) <= reach * reach
+    }
+}
+
+/// The search of one of them.
+pub(crate) struct SlabSearch {
+    shapes: Vec<Clump>,
+    fill: MadeFill,
+    slab: Slab,
+    near: Near,
+    /// Bodies that are in the way of tries in the slab.
+    occupied: Occupied,
+    /// Number of bodies of the fill among them.
+    placed: usize,
+    class: u64,
+    covered: Option<Covered>,
+}
+
+impl SlabSearch {
+    /// Begins the search of one of several, given the spheres of each shape of the scene; see [`Searchers::begin`].
+    pub fn new(
+        spheres: Vec<Vec<ClumpSphere>>,
+        fill: MadeFill,
+        before: &[MadeFill],
+        [index, count]: [usize; 2],
+    ) -> SlabSearch {
+        let shapes: Vec<Clump> = spheres.into_iter().map(bare).collect();
+        let region = [fill.numbers.min, fill.numbers.max];
+        let slab = Slab::of(region, index, count);
+        let mut search = SlabSearch {
+            near: Near::new(slab.part_of(region), &shapes, &fill),
+            slab,
+            occupied: Occupied::new(&shapes),
+            placed: 0,
+            class: 0,
+            covered: None,
+            shapes,
+            fill,
+        };
+        for fill in before {
+            fill.each(&mut |body| {
+                if search.near.has(body) {
+                    search.occupied.insert(body, &search.shapes);
+                }
+            });
+        }
+        search
+    }
+
+    /// Number of bodies of the fill that it has.
+    #[cfg(test)]
+    pub fn placed(&self) -> usize {
+        self.placed
+    }
+
+    /// See [`Searchers::look`]; the tries in the slab.
+    pub fn look(&mut self, asked: &Asked) -> Vec<u64> {
+        if asked.class != self.class {
+            self.class = asked.class;
+            self.covered = None;
+        }
+        let MadeFill { numbers, mix, .. } = &self.fill;
+        let sites = self.fill.random_sites();
+        let mut tries = sites.tries_of(asked.class, numbers, mix);
+        for number in &asked.placed {
+            let found = tries.candidate(*number, &self.shapes, |_| false);
+            let found = found.expect("the try has found a place");
+            if self.near.has(&found.body) {
+                self.occupied.take(&found);
+                self.placed += 1;
+                if let Some(covered) = &mut self.covered {
+                    found.spheres.iter().for_each(|own| covered.add(own));
+                }
+            }
+        }
+        if asked.crowded && self.covered.is_none() {
+            self.covered = tries.covered(self.near.part, self.placed, &self.occupied);
+        }
+        let free = Free {
+            shapes: &self.shapes,
+            occupied: &self.occupied,
+            covered: self.covered.as_ref(),
+            slab: self.slab,
+        };
+        let numbers: Vec<u64> = asked.tries.clone().collect();
+        let (found, _) = free.among(&tries, &numbers, &|_| false);
+        found.into_iter().map(|(number, _)| number).collect()
+    }
+}
+
+/// A shape of which nothing but the spheres matters.
+fn bare(spheres: Vec<ClumpSphere>) -> Clump {
+    Clump {
+        name: String::new(),
+        materials: Vec::new(),
+        spheres,
+        mass: 0.0,
+        inertia: DVec3::ZERO,
+        center_of_mass: DVec3::ZERO,
+        principal_axes: DQuat::IDENTITY,
+    }
+}
