@@ -59,6 +59,20 @@ pub enum Error {
         /// Memory that the machine has left, bytes.
         available: u64,
     },
+    /// One process cannot step so many spheres.
+    #[error(
+        "the scene has {spheres} spheres, which are {} in each process, and one steps at most {most}, since the places in its \
+         neighbour lists are numbers of 32 bits; start more of them with mpirun, or use fewer bodies",
+        spheres / *processes as u64
+    )]
+    TooMany {
+        /// Number of spheres.
+        spheres: u64,
+        /// Number of processes that step them.
+        processes: usize,
+        /// Spheres that one of them can step.
+        most: u64,
+    },
     /// A shader does not compile.
     #[error("the shader {name} does not compile; this is a bug in Rockfall:\n{message}")]
     Shader {

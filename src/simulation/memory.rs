@@ -18,6 +18,8 @@ const HISTORY: u64 = 110;
 pub(crate) const PREPARED: u64 = 300;
 /// Bytes of a sphere while bodies are placed at random. Then a scene keeps two bytes a body.
 pub(crate) const SEARCHED: u64 = 80;
+/// Spheres of a process: in a dense pile a list has some 10 entries, in few others 28, and all of them are counted with 32 bits.
+const MOST: u64 = 150_000_000;
 /// Scenes of fewer spheres are not checked.
 pub(crate) const FEW: u64 = 100_000;
 
@@ -34,8 +36,25 @@ pub(super) fn check(model: &Model, [here, parts]: [usize; 2]) -> Result<()> {
     if spheres < FEW {
         return Ok(());
     }
+    is_counted(model, parts)?;
     let needed = needed(model, spheres) / parts as u64 * here as u64;
     fits(spheres, needed, available())
+}
+
+/// Refuses so many spheres that one of these processes could not count what they touch.
+pub(super) fn is_counted(model: &Model, processes: usize) -> Result<()> {
+    can_count(model.sphere_count() as u64, processes)
+}
+
+fn can_count(spheres: u64, processes: usize) -> Result<()> {
+    match spheres / processes as u64 > MOST {
+        true => Err(Error::TooMany {
+            spheres,
+            processes,
+            most: MOST,
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Refuses what needs more than is available, if that is known.
@@ -50,8 +69,18 @@ fn fits(spheres: u64, needed: u64, available: Option<u64>) -> Result<()> {
     }
 }
 
-/// Bytes that this machine can still allocate; `None` where the system does not report it.
+/// Bytes that this process can still allocate; `None` where the system does not report it.
 pub(crate) fn available() -> Option<u64> {
+    let reported = reported();
+    match cfg!(target_pointer_width = "32") {
+        // It has no addresses for more.
+        true => Some(reported.unwrap_or(u64::MAX).min(isize::MAX as u64)),
+        false => reported,
+    }
+}
+
+/// Bytes that this machine and its control group have left, as far as the system says so.
+fn reported() -> Option<u64> {
     let of_machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let of_group = of_group("/sys/fs/cgroup".as_ref());
     Some(of_group.map_or(of_machine, |group| group.min(of_machine)))
@@ -134,6 +163,17 @@ mod tests {
         );
         fits(5_000_000, 2 * gigabyte, Some(2 * gigabyte)).unwrap();
         fits(5_000_000, 3 * gigabyte, None).unwrap();
+    }
+
+    #[test]
+    fn more_than_a_process_can_count_is_refused() {
+        let refused = can_count(310_000_000, 2).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the scene has 310000000 spheres, which are 155000000 in each process, and one steps at most 150000000, since the \
+             places in its neighbour lists are numbers of 32 bits; start more of them with mpirun, or use fewer bodies"
+        );
+        can_count(300_000_000, 2).unwrap();
     }
 
     #[cfg(target_os = "linux")]

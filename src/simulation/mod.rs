@@ -286,9 +286,10 @@ impl Simulation {
     /// Starts a simulation on the reference.
     ///
     /// # Errors
-    /// If the contact law is a custom one, or a periodic domain is too narrow.
+    /// If the contact law is a custom one, a periodic domain is too narrow, or the machine has no memory for the model.
     pub fn on_reference(model: Model, precision: Precision) -> Result<Simulation> {
         has_room(&model)?;
+        memory::check(&model, [1, 1])?;
         let state = State::new(&model);
         match precision {
             Precision::Single => {
@@ -318,6 +319,7 @@ impl Simulation {
     #[cfg(feature = "gpu")]
     pub async fn on_gpu_async(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
+        memory::is_counted(&model, 1)?;
         tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
         let law = model.contact.law.custom();

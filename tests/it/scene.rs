@@ -1490,10 +1490,10 @@ fn bodies_that_overlap_deeply_are_named() {
 fn bodies_of_too_many_spheres_are_refused() {
     let mut scene = without(ball(), "/shapes/ball/sphere");
     scene["shapes"]["ball"]["cube"] = json!({ "n": 46, "radius": 0.001 });
-    scene["bodies"] = json!(vec![json!({ "shape": "ball" }); 520]);
+    scene["bodies"] = json!(vec![json!({ "shape": "ball" }); 20_600]);
     assert_eq!(
         problem(&scene).to_string(),
-        "bodies: found bodies of 5.061e7 spheres, expected a scene of at most 50000000 spheres"
+        "bodies: found bodies of 2.005e9 spheres, expected a scene of at most 2000000000 spheres"
     );
 }
 

@@ -46,8 +46,8 @@ use forces::NamedBodies;
 use overlaps::Kept;
 pub(super) use usage::unused_shapes;
 
-/// Spheres that a scene may have.
-pub const MAX_SPHERES: u64 = 50_000_000;
+/// Spheres that a scene may have: one bit of their 32-bit indices tells walls from them in neighbour lists.
+pub const MAX_SPHERES: u64 = 2_000_000_000;
 /// Spheres that a shape may have.
 pub const MAX_SPHERES_OF_SHAPE: u64 = 100_000;
 /// Materials that a scene may have; the pair table has its square.
