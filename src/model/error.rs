@@ -73,6 +73,16 @@ pub enum Error {
         /// Spheres that one of them can step.
         most: u64,
     },
+    /// A whole state cannot count all entries of its neighbour lists.
+    #[error(
+        "the neighbour lists of all ranks have {entries} entries together, and a checkpoint counts at most {} of them; use fewer \
+         bodies, or write no checkpoint",
+        u32::MAX
+    )]
+    TooManyEntries {
+        /// Number of entries.
+        entries: u64,
+    },
     /// A shader does not compile.
     #[error("the shader {name} does not compile; this is a bug in Rockfall:\n{message}")]
     Shader {

@@ -568,7 +568,7 @@ impl Engine for ClusterEngine {
         )?;
         let answers = self.tell(Command::Count.message());
         let counts = answers.iter().map(|answer| Reader(answer).take::<u64>());
-        Lists::make_room(counts.sum::<u64>() as u32, state);
+        Lists::make_room(counted(counts.sum())?, state);
         Ok(())
     }
 
@@ -631,6 +631,11 @@ impl Engine for ClusterEngine {
     }
 }
 
+/// Number of entries of the lists of all ranks, if a state can have so many.
+fn counted(entries: u64) -> Result<u32> {
+    u32::try_from(entries).map_err(|_| Error::TooManyEntries { entries })
+}
+
 /// Fields with that of the bodies first, if it is among them, and only once: the places of all others follow from it.
 fn bodies_first(fields: &mut Vec<Field>) -> &[Field] {
     let count = fields.len();
@@ -673,5 +678,21 @@ impl ClusterEngine {
             .collect();
         rows.sort_unstable_by_key(|row| row.index);
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_entries_than_a_checkpoint_counts_are_an_error() {
+        assert_eq!(counted(u64::from(u32::MAX)).ok(), Some(u32::MAX));
+        let error = counted(1 << 32).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the neighbour lists of all ranks have 4294967296 entries together, and a checkpoint counts at most 4294967295 of \
+             them; use fewer bodies, or write no checkpoint"
+        );
     }
 }
