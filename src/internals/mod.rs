@@ -6,6 +6,7 @@ pub mod compare;
 /// Bonds.
 pub mod bond {
     pub use crate::model::bond::*;
+    pub use crate::model::bonds::Bonds;
 }
 /// The engine of a cluster.
 pub mod cluster {

@@ -12,9 +12,10 @@ use glam::{DQuat, DVec3, IVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::bonds::{Bonds, Link};
 use super::clump::Clump;
 use super::packing::overlap::SphereGrid;
-use super::{Domain, ModelBody, nearest_image};
+use super::{Bodies, Domain, ModelBody, nearest_image};
 
 /// Default of the largest gap that is bonded, as a fraction of the smaller radius.
 ///
@@ -138,12 +139,32 @@ impl Bond {
 }
 
 /// A sphere of a body at the start.
-struct Place {
-    body: usize,
+pub(super) struct Place {
+    pub body: u32,
     /// Index of the sphere in its shape.
-    member: usize,
-    center: DVec3,
+    member: u32,
+    /// Centre, inside the periodic box if there is one, m.
+    pub center: DVec3,
     radius: f64,
+}
+
+impl Place {
+    /// The place of a sphere, given its body and its index in the shape, and both of these.
+    pub fn of(
+        [body, member]: [u32; 2],
+        own: &ModelBody,
+        shape: &Clump,
+        domain: Option<&Domain>,
+    ) -> Place {
+        let sphere = &shape.spheres[member as usize];
+        let center = own.position + own.orientation * sphere.center;
+        Place {
+            body,
+            member,
+            center: domain.map_or(center, |domain| domain.wrap(center)),
+            radius: sphere.radius,
+        }
+    }
 }
 
 /// Makes the bonds that `laws` ask for between bodies at the start, in the order of their spheres.
@@ -152,69 +173,63 @@ struct Place {
 /// spheres with the same centre are not bonded.
 pub fn bonds(
     laws: &[BondLaw],
-    bodies: &[ModelBody],
+    bodies: &Bodies,
     shapes: &[Clump],
     domain: Option<&Domain>,
-) -> Vec<Bond> {
+) -> Bonds {
     if laws.is_empty() {
-        return Vec::new();
+        return Bonds::default();
     }
+    let list: &[ModelBody] = bodies;
     let period = domain.map_or(DVec3::ZERO, Domain::period);
-    let places = places(bodies, shapes, domain);
+    let places = places(list, shapes, domain);
     let mut pairs = Vec::new();
     for [first, second] in near(laws, &places, domain) {
-        let (a, b) = (&places[first], &places[second]);
-        if a.body == b.body || (bodies[a.body].fixed && bodies[b.body].fixed) {
+        let ends = [&places[first as usize], &places[second as usize]];
+        let own = ends.map(|place| &list[place.body as usize]);
+        let [a, b] = ends;
+        if a.body == b.body || own.iter().all(|body| body.fixed) {
             continue;
         }
         let way = nearest_image(b.center - a.center, period);
-        let fits = |law: &BondLaw| law.is_for([a, b], bodies, shapes, way.length());
+        let fits = |law: &BondLaw| law.is_for(ends, own, shapes, way.length());
         if let Some(law) = laws.iter().position(fits)
             && way != DVec3::ZERO
         {
-            pairs.push((first, second, law, way));
+            pairs.push([first, second, law as u32]);
         }
     }
-    pairs.sort_unstable_by_key(|&(first, second, law, _)| (first, second, law));
-    pairs.dedup_by_key(|&mut (first, second, ..)| (first, second));
+    pairs.sort_unstable();
+    pairs.dedup_by_key(|[first, second, _]| (*first, *second));
     let seeded = |law: &BondLaw| ChaCha8Rng::seed_from_u64(law.seed);
     let mut random: Vec<ChaCha8Rng> = laws.iter().map(seeded).collect();
-    let made = pairs.into_iter().map(|(first, second, index, way)| {
-        let law = &laws[index];
-        let strength = law.strength(&mut random[index]);
-        law.bond(
-            index,
-            [&places[first], &places[second]],
-            bodies,
-            shapes,
-            way,
-            strength,
-        )
+    let links = pairs.into_iter().map(|[first, second, law]| {
+        let sphere = |place: u32| {
+            let Place { body, member, .. } = places[place as usize];
+            [body, member]
+        };
+        Link {
+            law,
+            spheres: [first, second].map(sphere),
+            strength: laws[law as usize].strength(&mut random[law as usize]),
+        }
     });
-    made.collect()
+    Bonds::new(laws, links.collect(), bodies, shapes, domain)
 }
 
 /// The spheres of all bodies, in the order of the bodies; with centres inside the periodic box, if there is one.
 fn places(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Place> {
     let of_body = |(index, body): (usize, &ModelBody)| {
         let body = *body;
-        let spheres = shapes[body.shape].spheres.iter().enumerate();
-        let places = spheres.map(move |(member, sphere)| {
-            let center = body.position + body.orientation * sphere.center;
-            Place {
-                body: index,
-                member,
-                center: domain.map_or(center, |domain| domain.wrap(center)),
-                radius: sphere.radius,
-            }
-        });
-        places.collect::<Vec<Place>>()
+        let shape = &shapes[body.shape];
+        let members = 0..shape.spheres.len() as u32;
+        members.map(move |member| Place::of([index as u32, member], &body, shape, domain))
     };
     bodies.iter().enumerate().flat_map(of_body).collect()
 }
 
 /// Pairs of spheres that are near enough for some law, the lower index first. A pair may come more than once.
-fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usize; 2]> {
+fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[u32; 2]> {
     let smallest = places
         .iter()
         .map(|place| place.radius)
@@ -245,8 +260,8 @@ fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usi
                         continue;
                     }
                     grid.for_each_near(center, place.radius, index as u32, margin, |other| {
-                        let other = other.owner as usize;
-                        pairs.push([index.min(other), index.max(other)]);
+                        let (own, other) = (index as u32, other.owner);
+                        pairs.push([own.min(other), own.max(other)]);
                         ControlFlow::Continue(())
                     });
                 }
@@ -260,19 +275,20 @@ impl BondLaw {
     /// Whether the law bonds two spheres whose centres are `distance` (m) apart.
     fn is_for(
         &self,
-        [a, b]: [&Place; 2],
-        bodies: &[ModelBody],
+        places: [&Place; 2],
+        own: [&ModelBody; 2],
         shapes: &[Clump],
         distance: f64,
     ) -> bool {
-        let material = |place: &Place| shapes[bodies[place.body].shape].materials[place.member];
-        let group = |place: &Place| bodies[place.body].group;
+        let material =
+            |side: usize| shapes[own[side].shape].materials[places[side].member as usize];
+        let [a, b] = places;
         let either = |own: [usize; 2], [a, b]: [usize; 2]| own == [a, b] || own == [b, a];
         let gap = self.gap.unwrap_or(GAP * a.radius.min(b.radius));
-        either(self.materials, [material(a), material(b)])
+        either(self.materials, [material(0), material(1)])
             && self
                 .groups
-                .is_none_or(|groups| either(groups, [group(a), group(b)]))
+                .is_none_or(|groups| either(groups, own.map(|body| body.group)))
             && distance - a.radius - b.radius <= gap
     }
 
@@ -285,14 +301,14 @@ impl BondLaw {
         })
     }
 
-    fn bond(
+    /// The bond of two spheres of two bodies, from the first of which it is this way to the second, m.
+    pub(super) fn bond(
         &self,
-        law: usize,
+        link: &Link,
         places: [&Place; 2],
-        bodies: &[ModelBody],
+        own: [&ModelBody; 2],
         shapes: &[Clump],
         way: DVec3,
-        strength: f64,
     ) -> Bond {
         let length = way.length();
         let along = way / length;
@@ -303,9 +319,8 @@ impl BondLaw {
             along * (radii[0] + 0.5 * gap),
             -along * (radii[1] + 0.5 * gap),
         ];
-        let own = places.map(|place| &bodies[place.body]);
         let arm = |side: usize| {
-            let center = shapes[own[side].shape].spheres[places[side].member].center;
+            let center = shapes[own[side].shape].spheres[places[side].member as usize].center;
             center + own[side].orientation.conjugate() * to_middle[side]
         };
         let frame = from_x_to(along);
@@ -326,8 +341,8 @@ impl BondLaw {
         let dashpot =
             |stiffness: f64, inverse: f64| 2.0 * self.damping * (stiffness / inverse).sqrt();
         Bond {
-            law,
-            bodies: places.map(|place| place.body),
+            law: link.law as usize,
+            bodies: places.map(|place| place.body as usize),
             arms: [arm(0), arm(1)],
             frames: own.map(|own| (own.orientation.conjugate() * frame).normalize()),
             length,
@@ -337,8 +352,8 @@ impl BondLaw {
             turning_stiffness,
             damping: stiffness.map(|stiffness| dashpot(stiffness, mass)),
             turning_damping: turning_stiffness.map(|stiffness| dashpot(stiffness, inertia)),
-            tensile_strength: self.tensile_strength * strength,
-            shear_strength: self.shear_strength * strength,
+            tensile_strength: self.tensile_strength * link.strength,
+            shear_strength: self.shear_strength * link.strength,
             healing: self.healing,
         }
     }
@@ -366,7 +381,7 @@ fn from_x_to(along: DVec3) -> DQuat {
 /// For each body, Gershgorin's circles bound the square of the fastest frequency: ω² <= 2 S with
 /// S = sum k/m + sum (k_turn + k_shear c²)/I over its bonds, where c is the length of the arm. The dashpots bound the step by the
 /// inverse of the same sum with damping in place of stiffness.
-pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
+pub fn time_step(bonds: &Bonds, bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
     /// The time step as a fraction of the bounds, of which that of the springs is 1/sqrt(S).
     const PART: f64 = 0.1;
     let mut springs = vec![0.0; bodies.len()];
@@ -376,8 +391,8 @@ pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Opti
         both.into_iter().filter(|(body, _)| !bodies[*body].fixed)
     };
     let most = |numbers: [f64; 2]| numbers[0].max(numbers[1]);
-    for bond in bonds {
-        for (body, squared_arm) in free(bond) {
+    for bond in bonds.iter() {
+        for (body, squared_arm) in free(&bond) {
             let clump = &shapes[bodies[body].shape];
             let (mass, inertia) = (clump.mass, clump.inertia.min_element());
             let rate = |along: [f64; 2], turning: [f64; 2]| {
@@ -389,8 +404,8 @@ pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Opti
         }
     }
     let limit = |body: usize| PART * f64::sqrt(springs[body]).recip().min(1.0 / dashpots[body]);
-    let of_bond = |(index, bond): (usize, &Bond)| {
-        let least = free(bond).map(|(body, _)| limit(body));
+    let of_bond = |(index, bond): (usize, Bond)| {
+        let least = free(&bond).map(|(body, _)| limit(body));
         (least.fold(f64::INFINITY, f64::min), index)
     };
     let all = bonds.iter().enumerate().map(of_bond);

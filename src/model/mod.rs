@@ -4,6 +4,7 @@
 
 pub(crate) mod bodies;
 pub(crate) mod bond;
+pub(crate) mod bonds;
 pub(crate) mod clump;
 pub mod deform;
 pub mod error;
@@ -30,7 +31,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[doc(hidden)]
 pub use crate::model::bodies::Bodies;
 use crate::model::bodies::Piece;
-use crate::model::bond::Bond;
+use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
 use crate::model::deform::Deform;
 use crate::model::flow::{Breakage, Flow};
@@ -442,7 +443,7 @@ pub struct Model {
     pub forces: Forces,
     /// Bonds between bodies at the start.
     #[doc(hidden)]
-    pub bonds: Vec<Bond>,
+    pub bonds: Bonds,
     /// Conditions for bodies to sleep and to wake, if they sleep at all.
     #[doc(hidden)]
     pub sleep: Option<Sleep>,

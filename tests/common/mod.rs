@@ -9,7 +9,7 @@ use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use rockfall::internals::bond::{BondLaw, Healing, bonds};
+use rockfall::internals::bond::{BondLaw, Bonds, Healing, bonds};
 use rockfall::internals::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::internals::heat::{Heat, Thermal};
 use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
@@ -174,7 +174,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        bonds: Vec::new(),
+        bonds: Bonds::default(),
         stages: Default::default(),
         wall_groups: Vec::new(),
         view: rockfall::model::view::SceneView::default(),

@@ -6,7 +6,7 @@ use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
 
 use crate::common::{bonded_crowd, device, healed, model, periodic_crowd};
-use rockfall::internals::bond::bonds;
+use rockfall::internals::bond::{Bonds, bonds};
 use rockfall::model::Model;
 use rockfall::output::{Record, RunFolder, Table, Values};
 use rockfall::scene;
@@ -255,9 +255,8 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
         &periodic.shapes,
         periodic.domain.as_ref(),
     );
-    let pairs = |bonds: &[rockfall::internals::bond::Bond]| -> Vec<[usize; 2]> {
-        bonds.iter().map(|bond| bond.bodies).collect()
-    };
+    let pairs =
+        |bonds: &Bonds| -> Vec<[usize; 2]> { bonds.iter().map(|bond| bond.bodies).collect() };
     assert_eq!(pairs(&all), pairs(&moved));
     let mut state = State::new(&Model {
         bonds: moved,

@@ -529,8 +529,8 @@ fn bonds_across_borders_that_break() {
 #[test]
 fn bonds_across_borders_that_heal() {
     let mut model = bonded_crowd(800, DVec3::ZERO, 1);
-    let healing = model.bonds.iter_mut().map(|bond| &mut bond.healing);
-    for healing in healing.flatten() {
+    let laws = model.bonds.laws_mut().iter_mut();
+    for healing in laws.filter_map(|law| law.healing.as_mut()) {
         (healing.distance, healing.time) = (2.0, 5e-3);
     }
     for body in model.bodies.iter_mut().filter(|body| !body.fixed) {

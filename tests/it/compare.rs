@@ -17,7 +17,7 @@ fn empty(time_step: f64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        bonds: Vec::new(),
+        bonds: Default::default(),
         stages: Default::default(),
         wall_groups: Vec::new(),
         history: None,

@@ -249,7 +249,7 @@ fn with_walls(
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use glam::DQuat;

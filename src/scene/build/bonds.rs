@@ -5,8 +5,9 @@ use super::super::format::{NormalModel, SceneFile};
 use super::check::{Check, Names, Sign};
 use super::smallest_radius;
 use crate::model::bond::{Bond, BondLaw, Healing, STABLE_STEPS, bonds, time_step};
+use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
-use crate::model::{Domain, ModelBody};
+use crate::model::{Bodies, Domain, ModelBody};
 
 /// Shear modulus over Young's modulus where none is given: that of Poisson's ratio 1/4.
 const SHEAR: f64 = 0.4;
@@ -135,10 +136,10 @@ impl Check {
     pub(super) fn bonds(
         &mut self,
         laws: &[BondLaw],
-        bodies: &[ModelBody],
+        bodies: &Bodies,
         shapes: &[Clump],
         domain: Option<&Domain>,
-    ) -> Vec<Bond> {
+    ) -> Bonds {
         // Farther away, the pairs would be without number.
         let diameter = 2.0 * smallest_radius(shapes);
         for (index, law) in laws.iter().enumerate() {
@@ -151,24 +152,27 @@ impl Check {
                         rounded(diameter)
                     ),
                 );
-                return Vec::new();
+                return Bonds::default();
             }
         }
         let made = bonds(laws, bodies, shapes, domain);
-        for index in 0..laws.len() {
-            let own = made.iter().filter(|bond| bond.law == index);
-            match own.clone().count() {
+        // Number of bonds of each law, and the length of the shortest.
+        let mut of_laws = vec![(0_u64, f64::INFINITY); laws.len()];
+        for bond in made.iter() {
+            let (count, shortest) = &mut of_laws[bond.law];
+            *count += 1;
+            *shortest = shortest.min(bond.length);
+        }
+        for (index, (count, shortest)) in of_laws.into_iter().enumerate() {
+            match count {
                 0 => self.warnings.push(format!(
                     "bonds[{index}]: found no two spheres of these materials that are near enough, expected some; \
                      raise \"gap\""
                 )),
-                count => {
-                    let shortest = own.map(|bond| bond.length).fold(f64::INFINITY, f64::min);
-                    self.notes.push(format!(
-                        "bonds[{index}]: made of {count} pairs of spheres, the shortest {} m long",
-                        rounded(shortest)
-                    ));
-                }
+                _ => self.notes.push(format!(
+                    "bonds[{index}]: made of {count} pairs of spheres, the shortest {} m long",
+                    rounded(shortest)
+                )),
             }
         }
         let held = [
@@ -203,7 +207,7 @@ impl Check {
         &mut self,
         given: bool,
         seconds: f64,
-        bonds: &[Bond],
+        bonds: &Bonds,
         bodies: &[ModelBody],
         shapes: &[Clump],
     ) -> f64 {
@@ -219,7 +223,7 @@ impl Check {
                         format!(
                             "at most {} s, beyond which the bonds of bonds[{}] are unstable",
                             rounded(STABLE_STEPS * limit),
-                            bonds[index].law
+                            bonds.law(index)
                         ),
                     )
                     .help(format!(

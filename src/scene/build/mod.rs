@@ -185,7 +185,7 @@ pub(super) fn build(
     let listed = bodies.listed();
     let springs = check.springs(file, &named, listed, &shapes);
     let applied = check.applied(file, &named, listed, &shapes);
-    let bonds = check.bonds(&bond_laws, listed, &shapes, domain.as_ref());
+    let bonds = check.bonds(&bond_laws, &bodies, &shapes, domain.as_ref());
     let sleep = check.sleep(file, smallest_radius(&shapes));
     if !check.problems.is_empty() {
         return Err(check.problems);
