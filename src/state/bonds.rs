@@ -44,7 +44,7 @@ pub(super) fn bonds(model: &Model) -> Vec<Bond> {
             });
         }
     }
-    bonds.sort_by_key(Bond::own);
+    bonds.sort_unstable_by_key(|bond| (bond.own(), bond.source));
     bonds
 }
 
@@ -274,5 +274,18 @@ impl State {
             healed,
             breaks,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bonds_go_with_the_bodies() {
+        let mut state = State::default();
+        state.set_bonds(vec![Bond::default(); 4]);
+        let outline = state.outline();
+        assert_eq!((outline.bonds.len(), outline.params.bond_count), (0, 0));
     }
 }

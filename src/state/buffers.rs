@@ -24,6 +24,8 @@ use super::layout::{Params, WALL_DIGITS};
 pub(super) enum Per {
     /// Number that the model asks for; whoever sets the buffer sees to that.
     Model,
+    /// One for each end of a bond; whoever sets the buffer sees to that.
+    End,
     /// One for each body.
     Body,
     /// One for each body if the pass `forces` runs, else none.
@@ -52,7 +54,7 @@ impl Per {
         let bodies = params.body_count as usize;
         let entries = params.neighbour_capacity as usize;
         match self {
-            Per::Model => None,
+            Per::Model | Per::End => None,
             Per::Body => Some(bodies),
             Per::BodyUnderForces => Some(bodies * params.forces as usize),
             Per::BodyWithHeat => Some(bodies * params.heat as usize),
@@ -124,7 +126,7 @@ macro_rules! buffers {
             /// it.
             pub(crate) fn is_of_bodies(self) -> bool {
                 match self {
-                    $($Field::$Variant => Per::$Per != Per::Model,)*
+                    $($Field::$Variant => !matches!(Per::$Per, Per::Model | Per::End),)*
                 }
             }
         }
@@ -182,7 +184,7 @@ macro_rules! buffers {
             #[cfg(all(feature = "cpu", feature = "gpu"))]
             fn free_buffers(&mut self) {
                 $(
-                    if Per::$Per != Per::Model {
+                    if $Field::$Variant.is_of_bodies() {
                         self.$buffer = Vec::new();
                     }
                 )*

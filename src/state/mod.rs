@@ -99,7 +99,7 @@ buffers! {
         /// Springs and applied forces, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
         /// Bonds, in the order of the bodies at whose ends they are; `bond_count` elements.
-        Bonds = bonds: Bond, per Model, carried;
+        Bonds = bonds: Bond, per End, carried;
         /// Constants of the walls: the pair table as it is against walls, facets, the nodes of
         /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
         /// the other; see [`State::facets`] and so on.

@@ -356,7 +356,7 @@ impl State {
         self.resize_buffers(|_| true);
     }
 
-    /// A copy without bodies, and what comes with them.
+    /// A copy without bodies, and what comes with them: spheres, lists, bonds.
     pub(crate) fn outline(&self) -> State {
         let mut outline = State {
             origin: self.origin,
@@ -370,6 +370,7 @@ impl State {
             ..self.buffers_of_model()
         };
         outline.params.neighbour_capacity = 0;
+        outline.params.bond_count = 0;
         outline.set_counts(0, 0);
         outline
     }
