@@ -60,6 +60,7 @@ pub enum Error {
         available: u64,
     },
     /// One process cannot step so many spheres.
+    #[doc(hidden)]
     #[error(
         "the scene has {spheres} spheres, which are {} in each process, and one steps at most {most}, since the places in its \
          neighbour lists are numbers of 32 bits; start more of them with mpirun, or use fewer bodies",
@@ -74,6 +75,7 @@ pub enum Error {
         most: u64,
     },
     /// A whole state cannot count all entries of its neighbour lists.
+    #[doc(hidden)]
     #[error(
         "the neighbour lists of all ranks have {entries} entries together, and a checkpoint counts at most {} of them; use fewer \
          bodies, or write no checkpoint",
