@@ -480,8 +480,8 @@ impl Fill {
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
-/// Those who look for the places of a random fill together, and the fills before it that they have placed: their bodies are known to
-/// nobody else.
+/// Searchers for the places of a random fill, and the fills before it that they have placed: the bodies of these are known to nobody
+/// else.
 pub(crate) struct Together<'a> {
     pub searchers: &'a dyn Searchers,
     pub before: Vec<&'a MadeFill>,

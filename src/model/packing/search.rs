@@ -138,7 +138,7 @@ impl<'a> Tries<'a> {
     }
 }
 
-/// What tries are held against.
+/// Shapes, bodies and a slab that tries are held against.
 pub(super) struct Free<'a> {
     pub shapes: &'a [Clump],
     pub occupied: &'a Occupied,

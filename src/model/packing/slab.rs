@@ -76,7 +76,7 @@ pub(crate) trait Searchers {
     fn end(&self);
 }
 
-/// What searchers are asked.
+/// A question to searchers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// Class of the bodies.

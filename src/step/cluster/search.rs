@@ -13,7 +13,7 @@ use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
 use crate::model::packing::slab::{Asked, Searchers, SlabSearch};
 
-/// What rank 0 asks of a search.
+/// A question or an order of rank 0 to a search.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Ask {
