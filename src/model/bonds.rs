@@ -72,7 +72,7 @@ impl Bonds {
         self.links.iter().map(|link| self.bond(link))
     }
 
-    /// The laws, to which a change holds for all of their bonds; that of which spheres they bond changes nothing.
+    /// The laws of the bonds. All bonds of a law follow a change of its numbers; which spheres are bonded stays as it is.
     pub fn laws_mut(&mut self) -> &mut [BondLaw] {
         &mut self.laws
     }

@@ -12,7 +12,7 @@ use super::made::{MadeFill, Mixed, Numbers, Shapes, Sites, choices};
 pub use super::occupied::Occupied;
 use super::occupied::{Aabb, Candidate, TOUCH};
 use super::random::Random;
-use super::search::{Free, RandomSites, Tries};
+use super::search::{RandomSites, Surroundings, Tries};
 use super::slab::{Asked, Searchers, Slab};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
@@ -743,13 +743,14 @@ impl<'a> Filling<'a> {
         numbers: &[u64],
         covered: Option<&Covered>,
     ) -> Vec<(u64, Candidate)> {
-        let free = Free {
+        let around = Surroundings {
             shapes: self.shapes,
             occupied: self.occupied,
             covered,
             slab: Slab::WHOLE,
         };
-        let (free, blocked) = free.among(tries, numbers, &|candidate| self.is_blocked(candidate));
+        let (free, blocked) =
+            around.free_among(tries, numbers, &|candidate| self.is_blocked(candidate));
         self.blocked += blocked;
         free
     }

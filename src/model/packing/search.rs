@@ -139,7 +139,7 @@ impl<'a> Tries<'a> {
 }
 
 /// Shapes, bodies and a slab that tries are held against.
-pub(super) struct Free<'a> {
+pub(super) struct Surroundings<'a> {
     pub shapes: &'a [Clump],
     pub occupied: &'a Occupied,
     pub covered: Option<&'a Covered>,
@@ -147,9 +147,9 @@ pub(super) struct Free<'a> {
     pub slab: Slab,
 }
 
-impl Free<'_> {
+impl Surroundings<'_> {
     /// Some tries, in order: all whose places are neither blocked nor taken by a body. And the number of those that are blocked.
-    pub fn among(
+    pub fn free_among(
         &self,
         tries: &Tries,
         numbers: &[u64],

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use super::covered::Covered;
 use super::made::MadeFill;
 use super::occupied::{Occupied, TOUCH};
-use super::search::Free;
+use super::search::Surroundings;
 use crate::model::ModelBody;
 use crate::model::clump::{Clump, ClumpSphere};
 
@@ -59,8 +59,8 @@ impl Slab {
 
 /// Processes that look for the places of a random fill together.
 ///
-/// Who places the bodies tells them which tries have found a place, and asks which of the next ones are free of the bodies that have
-/// been placed in this way. Walls and all other bodies are left to who asks.
+/// The process that places the bodies tells them which tries have found a place, and asks which of the next ones are free of the bodies
+/// that they know: those of this fill, and of the fills before it. It holds the rest against walls and other bodies itself.
 pub(crate) trait Searchers {
     /// Number of them on this machine, and of all.
     fn counts(&self) -> [usize; 2];
@@ -191,14 +191,14 @@ impl SlabSearch {
         if asked.crowded && self.covered.is_none() {
             self.covered = tries.covered(self.near.part, self.placed, &self.occupied);
         }
-        let free = Free {
+        let around = Surroundings {
             shapes: &self.shapes,
             occupied: &self.occupied,
             covered: self.covered.as_ref(),
             slab: self.slab,
         };
         let numbers: Vec<u64> = asked.tries.clone().collect();
-        let (found, _) = free.among(&tries, &numbers, &|_| false);
+        let (found, _) = around.free_among(&tries, &numbers, &|_| false);
         found.into_iter().map(|(number, _)| number).collect()
     }
 }
