@@ -67,6 +67,12 @@ impl Bonds {
         self.links[index].law as usize
     }
 
+    /// The bodies of each bond.
+    pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = [u32; 2]> + '_ {
+        let links = self.links.iter();
+        links.map(|link| link.spheres.map(|[body, _]| body))
+    }
+
     /// All bonds, each of which is made now.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Bond> + Clone + '_ {
         self.links.iter().map(|link| self.bond(link))

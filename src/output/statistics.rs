@@ -188,7 +188,7 @@ impl Statistics {
             values.push(state.traffic.stages.len() as f64);
         }
         if !model.bonds.is_empty() {
-            let [count, broken] = state.count_bonds();
+            let [count, broken] = totals.bonds;
             values.extend([count as f64, broken as f64, energy.bonds]);
         }
         if let Some(now) = &state.traffic.deformation {

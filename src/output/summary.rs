@@ -276,7 +276,7 @@ impl RunSummary {
                 position: wall.moving.pose.position.to_array(),
             });
         let walls = walls.collect();
-        let [count, broken] = simulation.on_host().count_bonds();
+        let [count, broken] = totals.bonds;
         let model = simulation.model();
         let bonds = (!model.bonds.is_empty()).then_some(BondReport {
             count,

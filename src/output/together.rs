@@ -19,11 +19,12 @@ use crate::model::quantity::QUANTITIES;
 use crate::scene::format::Kind;
 use crate::simulation::Simulation;
 use crate::simulation::network::contacts;
+use crate::simulation::snapshot::Snapshot;
 use crate::state::{Field, State, quantities};
 use crate::step::{Before, Share, WriteSeek};
 
-/// Kinds of tables that are written together: those whose rows follow from a part of the scene that a rank can read. Bonds are in a list
-/// on rank 0.
+/// Kinds of tables that are written together: those whose rows follow from a part of the scene that a rank can read. Rows of bonds need the
+/// bodies at both ends, wherever these are.
 pub(super) const TOGETHER: [Kind; 3] = [Kind::Bodies, Kind::Spheres, Kind::Contacts];
 
 /// A file that is to be written.
@@ -247,23 +248,15 @@ fn fields([bodies, spheres, contacts]: [bool; 3]) -> Vec<Field> {
         fields.push(Field::BodyBonds);
     }
     if contacts {
-        fields.extend(CONTACTS);
+        fields.extend(Snapshot::CONTACTS);
     }
     fields
 }
 
-/// The buffers that contacts are found in.
-const CONTACTS: [Field; 4] = [
-    Field::Spheres,
-    Field::NeighbourStarts,
-    Field::Neighbours,
-    Field::History,
-];
-
 /// Numbers of contacts before those of the share of a rank, and of all.
 fn count_contacts(share: &mut dyn Share) -> [usize; 2] {
     let mut own = 0_u64;
-    share.for_each_part(&CONTACTS, &mut |state, _| {
+    share.for_each_part(&Snapshot::CONTACTS, &mut |state, _| {
         own += contacts(state).count() as u64;
     });
     let all: Vec<u64> = pod_collect_to_vec(&share.all_gather(&own.to_le_bytes()));

@@ -43,7 +43,7 @@ use crate::model::wall::{Pose, Wall};
 use crate::model::{ContactHistory, Model, ModelBody};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, Body, Sphere, WALL};
+use crate::state::layout::{self, Body, Bond, Sphere, WALL};
 use crate::state::{
     Dissipated, Field, Identities, Identity, State, angular_velocity, body_orientation, quantities,
 };
@@ -859,7 +859,7 @@ impl Checkpoint {
         let entries = self.count::<u32>(Field::Neighbours.name());
         state.params.neighbour_capacity = entries as u32;
         state.set_actions(self.elements(Field::Actions.name())?);
-        state.set_bonds(self.elements(Field::Bonds.name())?);
+        state.params.bond_count = self.count::<Bond>(Field::Bonds.name()) as u32;
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let (start, length) = self.section(field.name());
             let expected = state.size_of(field);
@@ -934,6 +934,7 @@ impl Checkpoint {
         ] {
             self.read_part(field, params.body_count, &bodies, &mut part)?;
         }
+        part.set_bonds(self.ends_of_bonds(bodies.clone())?);
         let first_sphere = part.bodies.first().map_or(0, |body| body.first_sphere);
         for body in &mut part.bodies {
             body.first_sphere -= first_sphere;
@@ -961,6 +962,24 @@ impl Checkpoint {
             self.read_part(Field::History, count, &entries, &mut part)?;
         }
         Ok((part, first_sphere))
+    }
+
+    /// The ends of bonds at some bodies.
+    fn ends_of_bonds(&self, bodies: Range<usize>) -> io::Result<Vec<Bond>> {
+        let name = Field::Bonds.name();
+        let before = |body: usize| {
+            let (mut low, mut high) = (0, self.count::<Bond>(name));
+            while low < high {
+                let middle = low.midpoint(high);
+                let end = self.some::<Bond>(name, middle..middle + 1)?;
+                match end.iter().all(|end| (end.own() as usize) < body) {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            Ok::<_, io::Error>(low)
+        };
+        self.some(name, before(bodies.start)?..before(bodies.end)?)
     }
 
     /// See [`Source::fill`].

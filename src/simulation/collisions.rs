@@ -47,11 +47,10 @@ impl Simulation {
 
     async fn touching(&mut self, patience: Patience) -> Result<Vec<Touching>> {
         let mut touching = Vec::new();
-        let fields = Snapshot::fields_of_totals();
         let read = self.for_each_part_with(
             Ends::OfBondsAndContacts,
             patience,
-            &fields,
+            &Snapshot::CONTACTS,
             |part, before| {
                 let contacts = contacts(part.state).filter(|contact| contact.overlap > 0.0);
                 touching.extend(contacts.map(|contact| touching_of(part.state, before, &contact)));
@@ -74,8 +73,7 @@ impl Simulation {
             return Ok(Vec::new());
         }
         let mut largest = vec![0.0_f64; self.body_count()];
-        let fields = Snapshot::fields();
-        let read = self.for_each_part_by(patience, &fields, |part, before| {
+        let read = self.for_each_part_by(patience, &Snapshot::CONTACTS, |part, before| {
             for contact in contacts(part.state) {
                 let force = contact.force.length();
                 let mut note = |body: u32| {

@@ -77,11 +77,10 @@ impl Simulation {
             ControlFlow::Continue(())
         });
         read.await?;
-        let fields = Snapshot::fields_of_totals();
         let read = self.for_each_part_with(
             Ends::OfBondsAndContacts,
             patience,
-            &fields,
+            &Snapshot::CONTACTS,
             |part, before| {
                 let state = part.state;
                 let place = |body: u32| state.position(before.end(state, before.body(body)));
@@ -95,12 +94,13 @@ impl Simulation {
             },
         );
         read.await?;
-        for bond in self.all_bonds(patience).await? {
+        let of_bonds = self.for_each_bond(patience, |bond| {
             let [from, to] = bond.ends;
             if bond.broken.is_none() {
                 sum -= outer(bond.force, to - from);
             }
-        }
+        });
+        of_bonds.await?;
         Ok(sum)
     }
 

@@ -8,7 +8,6 @@ use super::network::Partner;
 use super::snapshot::Snapshot;
 use crate::model::error::{Error, Result};
 use crate::model::handle::{BodyHandle, GroupHandle, WallHandle};
-use crate::state::{Field, State};
 use crate::step::Patience;
 
 /// Something that happened in a simulation.
@@ -138,8 +137,7 @@ impl Simulation {
             return Ok(());
         }
         let mut touching = Vec::new();
-        let fields = Snapshot::fields_of_totals();
-        let read = self.for_each_part_by(patience, &fields, |part, before| {
+        let read = self.for_each_part_by(patience, &Snapshot::CONTACTS, |part, before| {
             let contacts = part.contacts().filter(|contact| contact.overlap > 0.0);
             touching.extend(contacts.map(|contact| {
                 let other = match contact.partner {
@@ -181,16 +179,14 @@ impl Simulation {
     }
 
     async fn listen_to_bonds(&mut self, patience: Patience) -> Result<()> {
-        if self.state.bonds.is_empty() {
+        if self.state.params.bond_count == 0 {
             return Ok(());
         }
-        self.fetch_by(patience, &[Field::Bonds]).await?;
-        let State {
-            bonds, identities, ..
-        } = &self.state;
+        let bonds = self.fetch_changed_bonds(patience).await?;
+        let identities = &self.state.identities;
         let body = |index: u32| BodyHandle::from_id(identities.id(index as usize));
         let ears = &mut self.ears;
-        for bond in bonds.iter().filter(|bond| bond.breaks > 0) {
+        for bond in bonds {
             let bodies = [body(bond.first), body(bond.second)];
             // Each break but the last was followed by a healing; and so was that, if the bond is whole.
             let now = 2 * u64::from(bond.breaks) - u64::from(bond.broken != 0);

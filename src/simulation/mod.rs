@@ -39,7 +39,7 @@ use crate::model::{Model, ModelBody};
 use crate::simulation::network::{Network, NetworkContact};
 use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
-use crate::state::layout::Stats;
+use crate::state::layout::{Bond, Stats};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Bonded, Changed, Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(all(feature = "cpu", feature = "gpu"))]
@@ -998,11 +998,20 @@ impl Simulation {
 
     /// The bonds that have broken at least once, with the ids of their bodies.
     pub(crate) fn changed_bonds(&mut self) -> Result<Vec<(Changed, [u64; 2])>> {
-        self.fetch(&[Field::Bonds])?;
+        let bonds = pollster::block_on(self.fetch_changed_bonds(Patience::Block))?;
         let id = |body: usize| self.state.identities.id(body);
-        let changed = self.state.changed_bonds();
+        let changed = bonds.iter().map(|bond| self.state.change(bond));
         let changed = changed.map(|own| (own, own.bodies.map(id)));
         Ok(changed.collect())
+    }
+
+    /// The bonds that have broken at least once, as the engines have them.
+    async fn fetch_changed_bonds(&mut self, patience: Patience) -> Result<Vec<Bond>> {
+        if self.is_spread() {
+            return Ok(self.engine.read_changed_bonds());
+        }
+        self.fetch_by(patience, &[Field::Bonds]).await?;
+        Ok(self.state.changed_bonds().copied().collect())
     }
 
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {

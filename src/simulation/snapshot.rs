@@ -112,28 +112,32 @@ pub struct WallState {
 }
 
 impl<'a> Snapshot<'a> {
+    /// The buffers in which contacts are found, and the bodies and walls that have them.
+    pub(crate) const CONTACTS: [Field; 8] = [
+        Field::Bodies,
+        Field::Walls,
+        Field::DynamicWalls,
+        Field::Spheres,
+        Field::NeighbourStarts,
+        Field::Neighbours,
+        Field::History,
+        Field::Stats,
+    ];
+
     /// The buffers that a snapshot reads.
     pub(crate) fn fields() -> Vec<Field> {
-        const FIELDS: [Field; 11] = [
-            Field::Bodies,
-            Field::Walls,
+        let more = [
             Field::WallLoads,
-            Field::Spheres,
-            Field::NeighbourStarts,
-            Field::Neighbours,
-            Field::History,
             Field::SphereLoads,
             Field::Bonds,
             Field::BodyBonds,
-            Field::Stats,
         ];
-        [&FIELDS[..], &quantities::BUFFERS].concat()
+        [&Snapshot::CONTACTS[..], &more, &quantities::BUFFERS].concat()
     }
 
     /// The buffers that sums over all bodies and contacts read.
     pub(crate) fn fields_of_totals() -> Vec<Field> {
-        let more = [Field::DynamicWalls, Field::BodyForces];
-        [&Snapshot::fields()[..], &more].concat()
+        [&Snapshot::fields()[..], &[Field::BodyForces]].concat()
     }
 
     /// Simulated time, s.

@@ -23,6 +23,8 @@ pub(crate) struct Totals {
     pub summary: Summary,
     pub energy: Energy,
     pub coordination: f64,
+    /// Numbers of bonds, and of broken ones among them.
+    pub bonds: [usize; 2],
     /// Largest overlap in the last step, as [`Snapshot::largest_overlap_fraction`] has it.
     pub largest_overlap_fraction: f64,
     pub wall_loads: Vec<WallLoad>,
@@ -37,6 +39,7 @@ pub(crate) struct Tally {
     summary: Sums,
     energy: EnergySums,
     touching: Touching,
+    bonds: [usize; 2],
     largest_overlap_fraction: f64,
     wall_loads: Vec<WallLoad>,
     seen: Vec<Seen>,
@@ -50,6 +53,7 @@ impl Tally {
             summary: Sums::default(),
             energy: EnergySums::new(whole),
             touching: Touching::default(),
+            bonds: [0; 2],
             largest_overlap_fraction: 0.0,
             wall_loads: vec![WallLoad::default(); model.walls.len()],
             seen: vec![Seen::default(); model.flow.probes.len()],
@@ -63,6 +67,8 @@ impl Tally {
         self.summary.add(model, state, before.spheres);
         self.energy.add(model, state, before);
         self.touching.add(state);
+        let bonds = state.count_bonds();
+        self.bonds = [0, 1].map(|k| self.bonds[k] + bonds[k]);
         let largest = part.largest_overlap_fraction();
         self.largest_overlap_fraction = self.largest_overlap_fraction.max(largest);
         part.add_wall_loads(&mut self.wall_loads);
@@ -87,6 +93,7 @@ impl Tally {
             energy: self.energy.finish(model, state, summary.kinetic_energy),
             summary,
             coordination: self.touching.mean(),
+            bonds: self.bonds,
             largest_overlap_fraction: self.largest_overlap_fraction,
             wall_loads: summed.unwrap_or(self.wall_loads),
             seen: self.seen.into_iter().map(Seen::mean).collect(),
@@ -161,10 +168,6 @@ impl Simulation {
         for first in (0..count).step_by(size as usize) {
             let bodies = first..count.min(first + size);
             let mut before = self.read_part(bodies.clone(), &spread, &mut part)?;
-            if fields.contains(&Field::Bonds) {
-                let bonds = self.state.bonds_from(bodies.clone());
-                part.set_bonds(bonds.copied().collect());
-            }
             self.read_ends(bodies, ends, &part, &mut before);
             let snapshot = Snapshot {
                 model: &self.model,
@@ -216,19 +219,33 @@ impl Simulation {
     /// If the device is lost.
     pub(super) async fn all_bonds(&mut self, patience: Patience) -> Result<Vec<Bonded>> {
         let mut all = Vec::new();
-        if self.state.bonds.is_empty() {
-            return Ok(all);
+        self.for_each_bond(patience, |bond| all.push(bond)).await?;
+        Ok(all)
+    }
+
+    /// Calls a function with each bond of the present state, broken ones included.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub(super) async fn for_each_bond(
+        &mut self,
+        patience: Patience,
+        mut act: impl FnMut(Bonded),
+    ) -> Result<()> {
+        if self.state.params.bond_count == 0 {
+            return Ok(());
         }
         let read = self.for_each_part_by(
             patience,
             &[Field::Bodies, Field::Bonds],
             |Snapshot { state, .. }, before| {
-                all.extend(state.bonded_between(|body| before.end(state, body)));
+                let bonds = state.bonded_between(|body| before.end(state, body));
+                bonds.for_each(&mut act);
                 ControlFlow::Continue(())
             },
         );
         read.await?;
-        Ok(all)
+        Ok(())
     }
 
     /// Totals of the present state.
@@ -281,9 +298,8 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub(crate) fn histograms(&mut self, bins: usize) -> Result<[Histogram; 2]> {
-        let fields = Snapshot::fields_of_totals();
         let mut largest = [0.0_f64; 2];
-        self.for_each_part(&fields, |part, _| {
+        self.for_each_part(&Snapshot::CONTACTS, |part, _| {
             for contact in part.contacts() {
                 let values = [contact.overlap_fraction, contact.force.length()];
                 largest = [0, 1].map(|which| largest[which].max(values[which]));
@@ -291,7 +307,7 @@ impl Simulation {
             ControlFlow::Continue(())
         })?;
         let mut histograms = largest.map(|largest| Histogram::empty(largest, bins));
-        self.for_each_part(&fields, |part, _| {
+        self.for_each_part(&Snapshot::CONTACTS, |part, _| {
             for contact in part.contacts() {
                 histograms[0].add(contact.overlap_fraction);
                 histograms[1].add(contact.force.length());

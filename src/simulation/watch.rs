@@ -14,6 +14,7 @@ use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::{BodyState, Snapshot};
 use crate::simulation::summary::Energy;
 use crate::simulation::totals::Tally;
+use crate::state::Field;
 use crate::step::Before;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
@@ -113,7 +114,11 @@ impl Watch {
         let weighs = self.weighs(&simulation.fetched());
         let mut tally = Tally::new(simulation.model(), simulation.on_host());
         let mut outside = Outside::default();
-        let whole = simulation.for_each_part(&Snapshot::fields_of_totals(), |part, before| {
+        let fields = match weighs {
+            true => Snapshot::fields_of_totals(),
+            false => vec![Field::Bodies],
+        };
+        let whole = simulation.for_each_part(&fields, |part, before| {
             outside.add(part, before, self.bounds);
             if weighs {
                 tally.add(part, before);

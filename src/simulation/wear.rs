@@ -127,8 +127,7 @@ impl Simulation {
         let worn = std::mem::take(&mut self.worn);
         let mut volumes = self.state.traffic.worn.clone();
         let time = LOOK as f64 * self.model.time_step;
-        let fields = Snapshot::fields_of_totals();
-        let read = self.for_each_part_by(patience, &fields, |part, _| {
+        let read = self.for_each_part_by(patience, &Snapshot::CONTACTS, |part, _| {
             wear(&worn, part, time, &mut volumes);
             ControlFlow::Continue(())
         });

@@ -7,45 +7,74 @@ use glam::{DQuat, DVec3, DVec4, Vec3, Vec4};
 use super::layout::{BROKEN_BY_SHEAR, Body, Bond};
 use super::{State, body_orientation};
 use crate::model::Model;
+use crate::model::bonds::Bonds;
 
-/// The bonds of a model, an element for each of their ends, in the order of the bodies.
-pub(super) fn bonds(model: &Model) -> Vec<Bond> {
-    let mut bonds = Vec::with_capacity(2 * model.bonds.len());
-    let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
-    // Single precision has no strength beyond its largest number, which no stress reaches.
-    let bounded = |number: f64| number.min(f64::from(f32::MAX)) as f32;
-    for (source, bond) in model.bonds.iter().enumerate() {
+/// The ends of a model's bonds, as they are at the start.
+pub(crate) struct Ends<'a> {
+    bonds: &'a Bonds,
+    /// The body of each end, the index of the bond, and the side, in the order in which a state has them.
+    order: Vec<(u32, u32, u32)>,
+}
+
+impl<'a> Ends<'a> {
+    pub fn of(model: &'a Model) -> Ends<'a> {
+        let bonds = &model.bonds;
+        let both = (0..).zip(bonds.bodies()).flat_map(|(source, bodies)| {
+            let [first, second] = bodies;
+            [(first, source, 0), (second, source, 1)]
+        });
+        let mut order: Vec<_> = both.collect();
+        order.sort_unstable();
+        Ends { bonds, order }
+    }
+
+    /// The ends of bonds at some bodies.
+    pub fn at(&self, bodies: Range<u32>) -> Vec<Bond> {
+        let before = |body: u32| self.order.partition_point(|(own, _, _)| *own < body);
+        let own = &self.order[before(bodies.start)..before(bodies.end)];
+        let ends = own
+            .iter()
+            .filter_map(|&(_, bond, side)| self.end(bond, side));
+        ends.collect()
+    }
+
+    fn end(&self, source: u32, side: u32) -> Option<Bond> {
+        let bond = self.bonds.get(source as usize)?;
+        let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
+        // Single precision has no strength beyond its largest number, which no stress reaches.
+        let bounded = |number: f64| number.min(f64::from(f32::MAX)) as f32;
         let [first_frame, second_frame] = bond.frames.map(frame);
         let [first_length, second_length] = bond.to_middle().map(|length| length as f32);
         let [healing_reach, healing_time] = bond.healing_numbers().map(bounded);
-        for side in [0, 1] {
-            bonds.push(Bond {
-                first_arm: bond.arms[0].as_vec3(),
-                first: bond.bodies[0] as u32,
-                second_arm: bond.arms[1].as_vec3(),
-                second: bond.bodies[1] as u32,
-                first_frame,
-                second_frame,
-                stiffness: along(bond.stiffness),
-                side,
-                turning_stiffness: along(bond.turning_stiffness),
-                damping: along(bond.damping),
-                inverse_area: (1.0 / bond.area()) as f32,
-                turning_damping: along(bond.turning_damping),
-                inverse_section: (1.0 / bond.section_modulus()) as f32,
-                tensile_strength: bounded(bond.tensile_strength),
-                shear_strength: bounded(bond.shear_strength),
-                source: source as u32,
-                first_length,
-                second_length,
-                healing_reach,
-                healing_time,
-                ..Bond::default()
-            });
-        }
+        Some(Bond {
+            first_arm: bond.arms[0].as_vec3(),
+            first: bond.bodies[0] as u32,
+            second_arm: bond.arms[1].as_vec3(),
+            second: bond.bodies[1] as u32,
+            first_frame,
+            second_frame,
+            stiffness: along(bond.stiffness),
+            side,
+            turning_stiffness: along(bond.turning_stiffness),
+            damping: along(bond.damping),
+            inverse_area: (1.0 / bond.area()) as f32,
+            turning_damping: along(bond.turning_damping),
+            inverse_section: (1.0 / bond.section_modulus()) as f32,
+            tensile_strength: bounded(bond.tensile_strength),
+            shear_strength: bounded(bond.shear_strength),
+            source,
+            first_length,
+            second_length,
+            healing_reach,
+            healing_time,
+            ..Bond::default()
+        })
     }
-    bonds.sort_unstable_by_key(|bond| (bond.own(), bond.source));
-    bonds
+}
+
+/// Puts ends of bonds in their order: that of the bodies at which they are, and at each that of the bonds.
+pub(crate) fn sort(ends: &mut [Bond]) {
+    ends.sort_unstable_by_key(|end| (end.own(), end.source));
 }
 
 fn frame(turn: DQuat) -> Vec4 {
@@ -156,34 +185,32 @@ impl State {
         once.map(move |bond| self.bonded_by(bond, [bond.first, bond.second].map(&body)))
     }
 
-    /// The bonds whose first bodies are among these.
-    pub(crate) fn bonds_from(&self, bodies: Range<u32>) -> impl Iterator<Item = &Bond> {
-        let ends = &self.bonds[self.ends_of_bonds(bodies)];
-        ends.iter().filter(|bond| bond.side == 0)
-    }
-
-    /// The ends of bonds at these bodies.
-    pub(crate) fn ends_of_bonds(&self, bodies: Range<u32>) -> Range<usize> {
-        let before = |body: u32| self.bonds.partition_point(|bond| bond.own() < body);
+    /// The ends of bonds at some bodies.
+    pub(crate) fn ends_of_bonds(&self, bodies: Range<usize>) -> Range<usize> {
+        let before = |body: usize| {
+            self.bonds
+                .partition_point(|bond| (bond.own() as usize) < body)
+        };
         before(bodies.start)..before(bodies.end)
     }
 
     /// The bonds that have broken at least once.
-    pub(crate) fn changed_bonds(&self) -> impl Iterator<Item = Changed> + '_ {
+    pub(crate) fn changed_bonds(&self) -> impl Iterator<Item = &Bond> {
         let changed = |bond: &&Bond| bond.side == 0 && bond.breaks > 0;
-        self.bonds
-            .iter()
-            .filter(changed)
-            .map(|bond| self.change(bond))
+        self.bonds.iter().filter(changed)
     }
 
     /// Counts the bonds, and the broken ones among them.
     pub fn count_bonds(&self) -> [usize; 2] {
-        let broken = self.bonds.iter().filter(|bond| bond.broken != 0).count();
-        [self.bonds.len() / 2, broken / 2]
+        let once = || self.bonds.iter().filter(|bond| bond.side == 0);
+        [
+            once().count(),
+            once().filter(|bond| bond.broken != 0).count(),
+        ]
     }
 
-    fn change(&self, bond: &Bond) -> Changed {
+    /// The last change of a bond.
+    pub(crate) fn change(&self, bond: &Bond) -> Changed {
         let place = bond.cell.as_dvec3() * self.params.cell_size.as_dvec3();
         let last = Healed {
             step: u64::from(bond.step) + 1,

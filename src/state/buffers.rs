@@ -24,7 +24,7 @@ use super::layout::{Params, WALL_DIGITS};
 pub(super) enum Per {
     /// Number that the model asks for; whoever sets the buffer sees to that.
     Model,
-    /// One for each end of a bond; whoever sets the buffer sees to that.
+    /// One for each end of a bond.
     End,
     /// One for each body.
     Body,
@@ -54,7 +54,8 @@ impl Per {
         let bodies = params.body_count as usize;
         let entries = params.neighbour_capacity as usize;
         match self {
-            Per::Model | Per::End => None,
+            Per::Model => None,
+            Per::End => Some(params.bond_count as usize),
             Per::Body => Some(bodies),
             Per::BodyUnderForces => Some(bodies * params.forces as usize),
             Per::BodyWithHeat => Some(bodies * params.heat as usize),
@@ -126,7 +127,7 @@ macro_rules! buffers {
             /// it.
             pub(crate) fn is_of_bodies(self) -> bool {
                 match self {
-                    $($Field::$Variant => !matches!(Per::$Per, Per::Model | Per::End),)*
+                    $($Field::$Variant => Per::$Per != Per::Model,)*
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use super::Identity;
-use super::bonds::bonds;
+use super::bonds::Ends;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
 use super::kinds::{balls, displacement, fit_tables, kinds};
@@ -35,6 +35,7 @@ impl State {
         });
         state.fit();
         state.begin(model);
+        state.set_bonds(Ends::of(model).at(0..u32::MAX));
         if let Some(history) = state.contacts_before(model) {
             state.start_with(history);
         }
@@ -68,6 +69,7 @@ impl State {
         let mut state = State::without_bodies(model);
         state.set_counts(identities.len() as u32, spheres);
         state.identities = identities;
+        state.params.bond_count = 2 * model.bonds.len() as u32;
         state.begin(model);
         state.stats[0].stale = 1;
         state
@@ -224,7 +226,6 @@ impl State {
     /// Adds what acts on bodies, and the box that deforms: bodies have their places before.
     fn begin(&mut self, model: &Model) {
         self.set_actions(actions(model, &Grid::new(model)));
-        self.set_bonds(bonds(model));
         if let Some(now) = self.traffic.deformation {
             self.set_deformation(model, &now, 0);
         }

@@ -3,7 +3,7 @@
 //! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
 //! with the same bytes.
 
-mod bonds;
+pub(crate) mod bonds;
 mod buffers;
 mod change;
 mod deform;

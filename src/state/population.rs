@@ -225,7 +225,7 @@ impl State {
         self.fit();
     }
 
-    /// [`State::remove_elements`] of a [free](State::free) copy: so many spheres go with the bodies.
+    /// [`State::remove_elements`] of a [free](State::free) copy: so many spheres go with the bodies, and bonds stay as many as there were.
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub(crate) fn remove_free(&mut self, bodies: &[u32], spheres: u32) {
         self.forget(bodies);
@@ -284,6 +284,9 @@ impl State {
             true
         });
         self.set_actions(actions);
+        if self.bonds.is_empty() {
+            return;
+        }
         let mut bonds = std::mem::take(&mut self.bonds);
         bonds.retain_mut(|bond| match (place(bond.first), place(bond.second)) {
             (Some(first), Some(second)) => {

@@ -14,7 +14,7 @@ use super::gpu::GpuEngine;
 use super::{Canceller, Pass};
 use crate::model::error::Result;
 use crate::model::{Model, ModelBody};
-use crate::state::layout::Body;
+use crate::state::layout::{Body, Bond};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 
@@ -382,7 +382,7 @@ pub trait Engine: MaybeSend {
     }
 
     /// Reads some bodies, and those of `fields` that are [spread](Engine::is_spread), into a state that has those alone. Their lists have
-    /// each contact once, at the sphere that comes first in the whole; the spheres of other bodies that they name follow those of the
+    /// each contact once, at the sphere that comes first in the whole, and each bond once, at its first body; the spheres of other bodies that they name follow those of the
     /// part, and their bodies are counted from the first of the part.
     ///
     /// # Errors
@@ -398,6 +398,11 @@ pub trait Engine: MaybeSend {
 
     /// Reads some bodies, if many processes have them. Returns them with their indices, in order.
     fn read_bodies(&mut self, _bodies: &[u32]) -> Vec<(u32, Body)> {
+        Vec::new()
+    }
+
+    /// Reads the bonds that have broken at least once, if many processes have them, in the order of a state.
+    fn read_changed_bonds(&mut self) -> Vec<Bond> {
         Vec::new()
     }
 

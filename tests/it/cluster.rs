@@ -521,6 +521,7 @@ fn bonds_across_borders_that_break() {
             first > 0 && then > 0 && then < count,
             "{first}, {then} of {count}"
         );
+        assert_eq!(simulation.on_host().params.bond_count as usize, 2 * count);
         assert!(healed(simulation.state().unwrap()) > 0);
     });
 }
@@ -543,22 +544,26 @@ fn bonds_across_borders_that_heal() {
 }
 
 #[test]
-fn bonds_that_never_broke_are_not_read() {
+fn each_bond_is_read_once_and_for_events_those_that_broke() {
     let model = bonded_crowd(800, DVec3::ZERO, 1);
     let sent: Arc<Sent> = Arc::default();
     on(Thread::counted(3, &sent), &model, &cpu(), |simulation| {
         simulation.step(8).unwrap();
+        assert!(simulation.on_host().bonds.is_empty());
         sent.all.store(0, Ordering::Relaxed);
+        simulation.watch_bonds();
+        simulation.step(1).unwrap();
+        let events = simulation.events().len();
+        let of_events = sent.all.swap(0, Ordering::Relaxed);
         let bonds: Vec<_> = simulation.bonds().unwrap().collect();
-        let broken = bonds.iter().filter(|bond| bond.broken.is_some()).count();
         let all = sent.all.load(Ordering::Relaxed);
-        let whole = 2 * bonds.len() * size_of::<Bond>();
-        assert!(
-            broken > 0 && broken < bonds.len() / 4,
-            "{broken} of {}",
-            bonds.len()
-        );
-        assert!(all < whole / 2, "{all} of {whole} bytes");
+        assert!(simulation.on_host().bonds.is_empty());
+        let broken = bonds.iter().filter(|bond| bond.breaks > 0).count();
+        let (once, size) = (bonds.len(), size_of::<Bond>());
+        assert!(broken > 0 && broken < once / 4, "{broken} of {once}");
+        assert!(events >= broken, "{events} of {broken}");
+        assert!(of_events < once * size, "{of_events} bytes of events");
+        assert!(all < once * size, "{all} bytes of {once} bonds");
     });
 }
 
@@ -1404,7 +1409,10 @@ fn ranks_write_the_checkpoint_that_one_process_writes() {
         for count in [1, 2, 3, 5] {
             let path = folder.path().join(format!("{count}.checkpoint"));
             let expected = on_ranks(&model, count, |simulation| {
-                simulation.step(40).unwrap();
+                simulation.step(20).unwrap();
+                let gone: Vec<_> = simulation.handles().step_by(7).collect();
+                simulation.despawn_many(&gone).unwrap();
+                simulation.step(20).unwrap();
                 simulation.write_checkpoint(&path).unwrap();
                 simulation.checkpoint().unwrap()
             });

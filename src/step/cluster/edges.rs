@@ -310,6 +310,7 @@ impl Edges {
     /// Takes the ends of bonds from the part, with the indices of the whole scene.
     pub fn take_bonds(&self, state: &mut State) -> Vec<Bond> {
         let mut bonds = take(&mut state.bonds);
+        state.params.bond_count = 0;
         for (place, bond) in bonds.iter_mut().enumerate() {
             *bond = self.whole_bond(place, bond);
         }
@@ -427,7 +428,7 @@ impl Edges {
                 continue;
             }
             let whole = |sphere| self.whole_sphere(state, sphere);
-            let ends = state.ends_of_bonds(index as u32..index as u32 + 1);
+            let ends = state.ends_of_bonds(index..index + 1);
             let bonds = ends.map(|place| self.whole_bond(place, &state.bonds[place]));
             let bonds: Vec<Bond> = bonds.collect();
             write_moved(state, index, *entry, &bonds, &mut messages[owner], whole);

@@ -63,21 +63,23 @@ pub use ranks::Ranks;
 #[cfg(feature = "scene")]
 pub(crate) use search::RankSearchers;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::pod_collect_to_vec;
 use bytes::{Reader, Writer};
 use engine::RankEngine;
-use part::{Command, LISTS, Lists, Part, Row, SPREAD};
+use part::{BOTH_SIDES, Command, FIRST_SIDE, LISTS, Lists, Part, Row, SPREAD};
 use search::RankSearch;
 use share::RankShare;
 use start::{Listed, Recipe, Whole};
 
 use crate::model::error::{Error, Result};
 use crate::model::{Model, ModelBody};
-use crate::state::layout::{Body, Params, WALL_STEPS};
+use crate::state::layout::{Body, Bond, Params, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, Identities, State};
+use crate::state::{Field, Identities, State, bonds};
 use crate::step::clock::Clock;
 use crate::step::{Before, Canceller, ClusterCost, Engine, PassTimes, SharedFile, Source, Work};
 
@@ -331,14 +333,8 @@ impl Engine for ClusterEngine {
                 state.set_bytes(field, own.bytes(field));
             }
         }
-        if wanted.contains(&Field::Bonds) && !state.bonds.is_empty() {
-            // The host has a list of all of them, whether it has bodies or not.
-            let bonds = [Field::Bonds];
-            for answer in self.tell(Part::reading(0..0, &bonds)) {
-                Part::place(&answer, &bonds, state, [0; 2]);
-            }
-        }
         let of_bodies = [
+            Field::Bonds,
             Field::Bodies,
             Field::BodyForces,
             Field::BodyHeat,
@@ -355,7 +351,7 @@ impl Engine for ClusterEngine {
             wanted.push(Field::Bodies);
         }
         let all = 0..state.params.body_count;
-        let answers = self.tell(Part::reading(all, bodies_first(&mut wanted)));
+        let answers = self.tell(Part::reading(all, BOTH_SIDES, bodies_first(&mut wanted)));
         if is_free {
             state.make_room();
         }
@@ -377,6 +373,9 @@ impl Engine for ClusterEngine {
             .iter()
             .map(|answer| Part::place(answer, &wanted, state, [0; 2]));
         let lists: Vec<Lists> = lists.collect();
+        if wanted.contains(&Field::Bonds) {
+            Lists::place_bonds(&lists, state);
+        }
         if wanted.contains(&Field::Neighbours) {
             Lists::place(&lists, state);
         }
@@ -392,7 +391,8 @@ impl Engine for ClusterEngine {
         let mut wanted: Vec<Field> = fields.to_vec();
         wanted.retain(|field| SPREAD.contains(field));
         wanted.push(Field::Bodies);
-        let answers = self.tell(Part::reading(bodies.clone(), bodies_first(&mut wanted)));
+        let fields = bodies_first(&mut wanted);
+        let answers = self.tell(Part::reading(bodies.clone(), FIRST_SIDE, fields));
         let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
         let before = Part::assemble(&answers, &wanted, bodies, part);
         if !before.others.is_empty() {
@@ -407,6 +407,16 @@ impl Engine for ClusterEngine {
     fn read_bodies(&mut self, bodies: &[u32]) -> Vec<(u32, Body)> {
         let rows = self.read_rows(bodies).into_iter();
         rows.map(|row| (row.index, row.body)).collect()
+    }
+
+    fn read_changed_bonds(&mut self) -> Vec<Bond> {
+        let answers = self.tell(Command::ReadChangedBonds.message());
+        let bonds = answers
+            .iter()
+            .flat_map(|answer| pod_collect_to_vec::<u8, Bond>(answer));
+        let mut bonds: Vec<Bond> = bonds.collect();
+        bonds::sort(&mut bonds);
+        bonds
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
@@ -509,11 +519,14 @@ impl Engine for ClusterEngine {
         if bodies.is_empty() {
             return Ok(());
         }
+        let ends = state.params.bond_count;
         let mut spheres = 0;
         let mut counts = Vec::new();
+        let mut bonds = BTreeSet::new();
         for row in self.read_rows(bodies) {
             spheres += row.loads.len() as u32;
             counts.push(spheres);
+            bonds.extend(row.bonds);
             row.loads.iter().for_each(|load| state.gone.add(load));
             state.gone.add_forces(&row.force);
             state.gone.add_bonds(&row.sums);
@@ -521,6 +534,12 @@ impl Engine for ClusterEngine {
         match state.is_free() {
             true => state.remove_free(bodies, spheres),
             false => state.remove_elements(bodies),
+        }
+        state.params.bond_count = ends - 2 * bonds.len() as u32;
+        if !state.is_free() {
+            // Unless the host has read all bonds, nobody looks at what it has of them.
+            let count = state.params.bond_count as usize;
+            state.bonds.resize(count, Bond::default());
         }
         let mut message = Command::Remove.message();
         message.put_all(bodies);
@@ -558,12 +577,7 @@ impl Engine for ClusterEngine {
 
     fn read_rest(&mut self, state: &mut State) -> Result<()> {
         self.read(
-            &[
-                Field::Walls,
-                Field::DynamicWalls,
-                Field::WallLoads,
-                Field::Bonds,
-            ],
+            &[Field::Walls, Field::DynamicWalls, Field::WallLoads],
             state,
         )?;
         let answers = self.tell(Command::Count.message());
@@ -582,7 +596,7 @@ impl Engine for ClusterEngine {
         let mut message = Command::Save.message();
         message.put_all(path.as_bytes());
         message.put(file.length);
-        message.put(u64::from(state.params.sphere_count));
+        message.put([state.params.body_count, state.params.sphere_count]);
         for field in SPREAD {
             let of = file.fields.iter().find(|(own, _)| *own == field);
             message.put(of.map_or(u64::MAX, |(_, start)| *start));

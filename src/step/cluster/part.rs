@@ -19,7 +19,7 @@ use crate::state::layout::{
     Action, Body, BodyBonds, BodyForce, BodyHeat, Bond, Params, Sphere, SphereLoad, Stats, WALL,
     WallPose,
 };
-use crate::state::{Field, KinematicWalls, State};
+use crate::state::{Field, KinematicWalls, State, bonds};
 use crate::step::Before;
 use crate::step::clock::Clock;
 
@@ -41,6 +41,8 @@ pub(super) enum Command {
     ReadSpheres,
     /// Send the rows of some bodies to rank 0.
     ReadRows,
+    /// Send the bonds that have broken at least once to rank 0.
+    ReadChangedBonds,
     /// Take over a field of the whole scene.
     Write,
     /// Take over rows of some bodies.
@@ -70,7 +72,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    const ALL: [Command; 20] = [
+    const ALL: [Command; 21] = [
         Command::Start,
         Command::GiveOut,
         Command::Make,
@@ -78,6 +80,7 @@ impl Command {
         Command::Read,
         Command::ReadSpheres,
         Command::ReadRows,
+        Command::ReadChangedBonds,
         Command::Write,
         Command::WriteRows,
         Command::Params,
@@ -119,7 +122,8 @@ pub(super) const SHARED: [Field; 8] = [
 pub(super) const LISTS: [Field; 3] = [Field::NeighbourStarts, Field::Neighbours, Field::History];
 
 /// The fields of which a rank has the elements of its own bodies.
-pub(super) const SPREAD: [Field; 9] = [
+pub(super) const SPREAD: [Field; 10] = [
+    Field::Bonds,
     Field::Bodies,
     Field::BodyForces,
     Field::BodyHeat,
@@ -130,6 +134,10 @@ pub(super) const SPREAD: [Field; 9] = [
     Field::Neighbours,
     Field::History,
 ];
+
+/// Sides of bonds that are read: who sums them up needs each once.
+pub(super) const FIRST_SIDE: u32 = 1;
+pub(super) const BOTH_SIDES: u32 = 2;
 
 /// The part of a scene that a rank steps.
 pub(super) struct Part {
@@ -180,6 +188,7 @@ impl Part {
             Command::Read,
             Command::ReadSpheres,
             Command::ReadRows,
+            Command::ReadChangedBonds,
             Command::Report,
             Command::Count,
             Command::Save,
@@ -211,12 +220,14 @@ impl Part {
             }
             Command::Read => {
                 let bodies = message.take::<u32>()..message.take::<u32>();
+                let sides = message.take();
                 let fields = message.take_all::<u8>();
                 let fields = fields.iter().map(|&own| Field::ALL[own as usize]);
-                Some(self.read(bodies, &fields.collect::<Vec<_>>()))
+                Some(self.read(bodies, sides, &fields.collect::<Vec<_>>()))
             }
             Command::ReadSpheres => Some(self.read_spheres(&message.take_all())),
             Command::ReadRows => Some(self.read_rows(&message.take_all())),
+            Command::ReadChangedBonds => Some(self.read_changed_bonds()),
             Command::Write => {
                 let field = Field::ALL[message.take::<u8>() as usize];
                 self.write(field, message.bytes_of_all::<u8>());
@@ -388,10 +399,11 @@ impl Part {
         stats.max_overlap_fraction = most[0] as u32;
     }
 
-    /// A message that asks for some fields of some bodies, that of the bodies first if it is among them.
-    pub fn reading(bodies: Range<u32>, fields: &[Field]) -> Writer {
+    /// A message that asks for some fields of some bodies, that of the bodies first if it is among them, and so many sides of bonds.
+    pub fn reading(bodies: Range<u32>, sides: u32, fields: &[Field]) -> Writer {
         let mut message = Command::Read.message();
         message.put([bodies.start, bodies.end]);
+        message.put(sides);
         let number = |field: &Field| Field::ALL.iter().position(|own| own == field);
         let numbers = fields.iter().filter_map(number).map(|number| number as u8);
         message.put_all(&numbers.collect::<Vec<u8>>());
@@ -399,20 +411,21 @@ impl Part {
     }
 
     /// Some fields of those of some bodies that are own ones, as the whole scene has them: see [`Part::place`].
-    pub fn read(&self, bodies: Range<u32>, fields: &[Field]) -> Vec<u8> {
+    pub fn read(&self, bodies: Range<u32>, sides: u32, fields: &[Field]) -> Vec<u8> {
         let own = self.edges.own_among(bodies);
         let own: Vec<(usize, Entry)> = own.map(|(index, entry)| (index, *entry)).collect();
         let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
         let mut message = Writer::default();
         message.put_all(&bodies);
         for &field in fields {
-            message.put_all(&self.rows(field, &own));
+            message.put_all(&self.rows(field, sides, &own));
         }
         message.0
     }
 
-    /// The elements that some own bodies have in a buffer, as the whole scene has them; of where lists start, how long they are.
-    fn rows(&self, field: Field, own: &[(usize, Entry)]) -> Vec<u8> {
+    /// The elements that some own bodies have in a buffer, as the whole scene has them; of where lists start, how long they are; of bonds,
+    /// their ends on so many sides.
+    fn rows(&self, field: Field, sides: u32, own: &[(usize, Entry)]) -> Vec<u8> {
         let Part { state, edges, .. } = self;
         let indices = own.iter().map(|(index, _)| *index);
         let spheres = || {
@@ -433,10 +446,11 @@ impl Part {
                 bytes_of_all(indices.map(|index| state.body_bonds[index]))
             }
             Field::Bonds => {
-                // A bond that has never broken is as it was at the start.
-                let changed = state.bonds.iter().enumerate();
-                let changed = changed.filter(|(_, bond)| bond.breaks > 0);
-                bytes_of_all(changed.map(|(place, bond)| edges.whole_bond(place, bond)))
+                let [first, last] = [own.first(), own.last()].map(|own| own.map(|own| own.0));
+                let bodies = first.unwrap_or(0)..last.map_or(0, |last| last + 1);
+                let ends = state.ends_of_bonds(bodies);
+                let ends = ends.filter(|&place| state.bonds[place].side < sides);
+                bytes_of_all(ends.map(|place| edges.whole_bond(place, &state.bonds[place])))
             }
             Field::Spheres => bytes_of_all(spheres().map(|sphere| {
                 let own = state.spheres[sphere];
@@ -479,29 +493,49 @@ impl Part {
         own.flat_map(|(index, _)| self.state.spheres_of(&self.state.bodies[index]))
     }
 
-    /// Returns the starts of the lists of the own spheres among those of the whole scene, which has so many spheres.
-    fn whole_starts(&self, own: &[(usize, Entry)], spheres: usize) -> Vec<u32> {
-        let ranks = &self.edges.post.ranks;
-        // Each rank adds up the lists of spheres that follow each other.
-        let share = spheres.div_ceil(ranks.count()).max(1);
+    /// The index of each own sphere in the whole scene, and the length of its list.
+    fn lengths_of_lists(&self, own: &[(usize, Entry)]) -> Vec<[u32; 2]> {
         let state = &self.state;
+        let lengths = own.iter().flat_map(|(index, entry)| {
+            let spheres = state.spheres_of(&state.bodies[*index]);
+            let length = |sphere| entries(state, sphere..sphere + 1).count() as u32;
+            spheres
+                .zip(entry.first_sphere..)
+                .map(move |(sphere, whole)| [whole, length(sphere)])
+        });
+        lengths.collect()
+    }
+
+    /// The index of each own body with bonds in the whole scene, and the number of its ends of bonds.
+    fn numbers_of_ends(&self) -> Vec<[u32; 2]> {
+        let bonds = &self.state.bonds;
+        let of_bodies = bonds.chunk_by(|a, b| a.own() == b.own());
+        let numbers = of_bodies.map(|ends| {
+            let body = self.edges.entries[ends[0].own() as usize].body;
+            [body, ends.len() as u32]
+        });
+        numbers.collect()
+    }
+
+    /// Returns the starts of some own lists among all of the whole scene, which has `count` of them, given the place of each among these
+    /// and its length.
+    fn whole_starts(&self, own: &[[u32; 2]], count: usize) -> Vec<u32> {
+        let ranks = &self.edges.post.ranks;
+        // Each rank adds up lists that follow each other.
+        let share = count.div_ceil(ranks.count()).max(1);
         let mut messages = vec![Vec::new(); ranks.count()];
         let mut asked = Vec::new();
-        for (index, entry) in own {
-            let spheres = state.spheres_of(&state.bodies[*index]);
-            for (sphere, whole) in spheres.zip(entry.first_sphere..) {
-                let count = entries(state, sphere..sphere + 1).count() as u32;
-                let rank = whole as usize / share;
-                messages[rank].extend_from_slice(bytes_of(&[whole, count]));
-                asked.push(rank);
-            }
+        for list in own {
+            let rank = list[0] as usize / share;
+            messages[rank].extend_from_slice(bytes_of(list));
+            asked.push(rank);
         }
         let first = share * ranks.rank();
         let mut starts = vec![0_u32; share];
         let messages = ranks.all_to_all(messages);
         let pairs = |message: &[u8]| pod_collect_to_vec::<u8, [u32; 2]>(message);
-        for [sphere, count] in messages.iter().flat_map(|message| pairs(message)) {
-            starts[sphere as usize - first] = count;
+        for [list, length] in messages.iter().flat_map(|message| pairs(message)) {
+            starts[list as usize - first] = length;
         }
         let sum: u32 = starts.iter().sum();
         let sums = ranks.all_gather(bytes_of(&sum));
@@ -526,7 +560,7 @@ impl Part {
         let path: Vec<u8> = message.take_all();
         let path = String::from_utf8_lossy(&path).into_owned();
         let length: u64 = message.take();
-        let spheres: u64 = message.take();
+        let [bodies, spheres] = message.take::<[u32; 2]>().map(|count| count as usize);
         let starts = SPREAD.map(|_| message.take::<u64>());
         let ranks = Arc::clone(&self.edges.post.ranks);
         let mut scribe = Scribe::new(ranks.count(), length);
@@ -534,14 +568,16 @@ impl Part {
             scribe.put(place, &bytes);
         }
         let own: Vec<(usize, Entry)> = self.edges.own().map(|(k, entry)| (k, *entry)).collect();
-        let lists = self.whole_starts(&own, spheres as usize);
+        let lists = self.whole_starts(&self.lengths_of_lists(&own), spheres);
+        let ends = self.numbers_of_ends();
+        let starts_of_ends = self.whole_starts(&ends, bodies);
         for (field, start) in SPREAD.into_iter().zip(starts) {
             if start == u64::MAX {
                 continue;
             }
             let rows = match field {
                 Field::NeighbourStarts => cast_slice(&lists).to_vec(),
-                _ => self.rows(field, &own),
+                _ => self.rows(field, BOTH_SIDES, &own),
             };
             // No body has any, as the scene is.
             if rows.is_empty() {
@@ -555,6 +591,13 @@ impl Part {
             };
             let state = &self.state;
             let of_history = size_of::<Vec4>() * state.params.history_size as usize;
+            if field == Field::Bonds {
+                let starts = starts_of_ends.iter();
+                for (&start, [_, count]) in starts.zip(&ends) {
+                    put(start.into(), size_of::<Bond>(), *count as usize);
+                }
+                continue;
+            }
             let mut lists = lists.iter();
             for (index, entry) in &own {
                 let spheres = state.spheres_of(&state.bodies[*index]);
@@ -621,15 +664,7 @@ impl Part {
                 Field::BodyForces => put(&mut state.body_forces, &bodies, rows),
                 Field::BodyHeat => put(&mut state.body_heat, &bodies, rows),
                 Field::BodyBonds => put(&mut state.body_bonds, &bodies, rows),
-                Field::Bonds => {
-                    let ends: Vec<Bond> = pod_collect_to_vec(rows);
-                    for end in ends {
-                        let first = state.bonds.partition_point(|own| own.own() < end.own());
-                        let mut from = state.bonds[first..].iter_mut();
-                        let known = from.find(|own| own.source == end.source);
-                        *known.expect("the host has all bonds") = end;
-                    }
-                }
+                Field::Bonds => lists.bonds = pod_collect_to_vec(rows),
                 Field::Spheres => {
                     put(&mut state.spheres, &lists.spheres, rows);
                     for &sphere in &lists.spheres {
@@ -671,12 +706,14 @@ impl Part {
             spheres = body.first_sphere + part.properties[body.kind as usize].sphere_count;
         }
         part.set_counts(bodies.len() as u32, spheres);
+        part.params.bond_count = 0;
         part.make_room();
         let before = [bodies.start, first_sphere];
         let lists = answers
             .iter()
             .map(|answer| Part::place(answer, fields, part, before));
         let lists: Vec<Lists> = lists.collect();
+        Lists::place_bonds(&lists, part);
         let mut others = Vec::new();
         if fields.contains(&Field::Neighbours) {
             Lists::place(&lists, part);
@@ -751,8 +788,17 @@ impl Part {
             message.put(state.body_heat.get(index).copied().unwrap_or_default());
             message.put(state.body_bonds.get(index).copied().unwrap_or_default());
             message.put_all(&state.sphere_loads[state.spheres_of(&own)]);
+            let ends = state.bonds[state.ends_of_bonds(index..index + 1)].iter();
+            message.put_all(&ends.map(|end| end.source).collect::<Vec<_>>());
         }
         message.0
+    }
+
+    /// The own bonds that have broken at least once, as the whole scene has them: those whose first bodies are own ones.
+    fn read_changed_bonds(&self) -> Vec<u8> {
+        let changed = self.state.bonds.iter().enumerate();
+        let changed = changed.filter(|(_, bond)| bond.side == 0 && bond.breaks > 0);
+        bytes_of_all(changed.map(|(place, bond)| self.edges.whole_bond(place, bond)))
     }
 
     /// Takes over what it has of a field of the whole scene.
@@ -909,6 +955,8 @@ pub(super) struct Row {
     pub sums: BodyBonds,
     /// Of its spheres.
     pub loads: Vec<SphereLoad>,
+    /// Indices of its bonds in the model.
+    pub bonds: Vec<u32>,
 }
 
 impl Row {
@@ -923,6 +971,7 @@ impl Row {
                 heat: message.take(),
                 sums: message.take(),
                 loads: message.take_all(),
+                bonds: message.take_all(),
             })
         })
     }
@@ -945,9 +994,10 @@ impl Row {
     }
 }
 
-/// The neighbour lists of a rank, as they have been read.
+/// The neighbour lists of a rank, and the ends of bonds, as they have been read.
 #[derive(Default)]
 pub(super) struct Lists {
+    bonds: Vec<Bond>,
     spheres: Vec<u32>,
     counts: Vec<u32>,
     entries: Vec<u32>,
@@ -983,6 +1033,14 @@ impl Lists {
             }
         }
         whole.neighbour_starts = starts;
+    }
+
+    /// Puts the ends of bonds of all ranks into a state of the whole scene or of a part.
+    pub fn place_bonds(all: &[Lists], state: &mut State) {
+        let ends = all.iter().flat_map(|own| &own.bonds);
+        let mut ends: Vec<Bond> = ends.copied().collect();
+        bonds::sort(&mut ends);
+        state.set_bonds(ends);
     }
 
     /// Keeps, of the lists of a part before which there are so many spheres, the entries of walls and of spheres that come later, so that

@@ -12,7 +12,7 @@ use glam::DVec3;
 use super::Ranks;
 use super::bodies_first;
 use super::bytes::{Reader, Writer};
-use super::part::{Command, Part, SPREAD, bytes_of_params, params_of};
+use super::part::{Command, FIRST_SIDE, Part, SPREAD, bytes_of_params, params_of};
 use crate::state::{Field, Identities, Identity, State};
 use crate::step::{Before, Share, Work, WriteSeek};
 
@@ -110,7 +110,7 @@ impl RankShare<'_> {
             let bodies = self.bodies(rank, round);
             let mut message = Writer::default();
             message.put_all(&self.who(bodies.clone()));
-            message.0.extend(self.part.read(bodies, fields));
+            message.0.extend(self.part.read(bodies, FIRST_SIDE, fields));
             message.0
         });
         let messages = self.ranks.all_to_all(messages.collect());

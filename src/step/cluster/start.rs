@@ -18,7 +18,8 @@ use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::search::RandomSites;
 use crate::model::{ContactHistory, Model, ModelBody};
-use crate::state::layout::{Body, Bond, Sphere};
+use crate::state::bonds::Ends;
+use crate::state::layout::{Body, Sphere};
 use crate::state::{Moulds, State};
 use crate::step::Source;
 
@@ -156,8 +157,7 @@ pub(super) struct Listed<'a> {
     lists: Vec<&'a [ModelBody]>,
     /// A state of the model without bodies.
     empty: State,
-    /// The ends of all bonds.
-    bonds: &'a [Bond],
+    bonds: Ends<'a>,
     /// The contacts that they bring from another run.
     contacts: Option<&'a ContactHistory>,
 }
@@ -172,7 +172,7 @@ impl<'a> Listed<'a> {
         Listed {
             lists: lists.collect(),
             empty: state.outline(),
-            bonds: &state.bonds,
+            bonds: Ends::of(model),
             contacts: state.contacts_before(model),
         }
     }
@@ -316,7 +316,7 @@ impl Edges {
         let blocks = self.blocks.as_ref().expect("space has been cut");
         let mut come = Come::default();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            let (Some(whole), Some(given)) = (whole, part_of(bodies.clone())) else {
+            let Some(given) = part_of(bodies.clone()) else {
                 return;
             };
             for (index, place) in given.bodies.zip(bodies) {
@@ -327,7 +327,7 @@ impl Edges {
                     first_sphere: given.spheres + body.first_sphere,
                     ghost: false,
                 };
-                let bonds = &whole.state.bonds;
+                let bonds = &given.state.bonds;
                 write_moved(&given.state, index, entry, bonds, message, |sphere| sphere);
             }
         };
@@ -401,6 +401,7 @@ impl Edges {
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
             let Some((listed, list)) = list else { return };
             let first = before[0] + bodies.start as u32;
+            let bonds = listed.bonds.at(first..first + bodies.len() as u32);
             let mut some = listed.empty.outline();
             let own = list[bodies].iter();
             own.for_each(|body| some.push_body(&recipe.moulds, body));
@@ -413,7 +414,7 @@ impl Edges {
                 };
                 let owner = blocks.owner(&Edges::place(body.cell, body.offset));
                 let message = &mut messages[owner];
-                write_carried(&some, index, entry, listed.bonds, message);
+                write_carried(&some, index, entry, &bonds, message);
                 for sphere in some.spheres_of(body) {
                     let sphere = spheres as usize + sphere;
                     let own = listed.contacts.map(|all| all.of_sphere(sphere));
