@@ -30,7 +30,7 @@ use crate::simulation::checkpoint::Checkpoint;
 use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::Snapshot;
 use crate::simulation::{Options, Simulation};
-use crate::state::{Bonded, Changed, State};
+use crate::state::{Changed, State};
 
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
 const WAITING: usize = 1;
@@ -210,8 +210,6 @@ struct Job {
     state: State,
     /// Bonds that have broken at least once, with the ids of their bodies.
     changed: Vec<(Changed, [u64; 2])>,
-    /// All bonds, if files of them are to be written and the state does not have their bodies.
-    bonds: Vec<Bonded>,
     steps: u64,
     /// The row of statistics that is due, if one is.
     row: Option<DueRow>,
@@ -242,7 +240,7 @@ enum DueFiles {
     /// To be written.
     Now,
     /// Files that [many write](TOGETHER) have been written, and get their names when all before them is written. The others are to be
-    /// written, and need no bodies, or are of [`Job::bonds`].
+    /// written, and need no bodies.
     Written,
 }
 
@@ -585,7 +583,8 @@ impl RunFolder {
             // At its end, a run comes by its last step again; the files of the first time may not have their names yet.
             (true, true) if self.shared == Some(steps) => None,
             (true, true) => {
-                write_together(simulation, self.wanted(steps))?;
+                let wanted = self.wanted(simulation.model(), steps);
+                write_together(simulation, wanted)?;
                 self.shared = Some(steps);
                 Some(DueFiles::Written)
             }
@@ -603,17 +602,9 @@ impl RunFolder {
             false if files.is_some() || measures.is_some() => simulation.outline()?,
             false => State::default(),
         };
-        let mut kinds = self.plan.vtk.iter().chain(&self.plan.states);
-        let bonds = match files {
-            Some(DueFiles::Written) if kinds.any(|kind| *kind == Kind::Bonds) => {
-                simulation.bonds()?.collect()
-            }
-            _ => Vec::new(),
-        };
         let job = Job {
             state,
             changed,
-            bonds,
             steps,
             row,
             files,
@@ -651,9 +642,9 @@ impl RunFolder {
     }
 
     /// The files of a step that many write.
-    fn wanted(&self, step: u64) -> Vec<Wanted> {
+    fn wanted(&self, model: &Model, step: u64) -> Vec<Wanted> {
         let mut all = Vec::new();
-        for kind in TOGETHER {
+        for kind in TOGETHER.into_iter().filter(|kind| is_there(*kind, model)) {
             let mut add = |kinds: &[Kind], file: String, is_npz| {
                 if kinds.contains(&kind) {
                     all.push(Wanted {
@@ -772,6 +763,11 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         let _ = self.wait();
     }
+}
+
+/// Whether a scene has what the files of a kind show.
+fn is_there(kind: Kind, model: &Model) -> bool {
+    kind != Kind::Bonds || !model.bonds.is_empty()
 }
 
 /// The VTK file of a kind, in the folder of a run.
@@ -941,7 +937,7 @@ impl Files {
             broken.write(&job.changed)?;
         }
         if let Some(due) = job.files {
-            self.write_files(&snapshot, due, &job.bonds)?;
+            self.write_files(&snapshot, due)?;
         }
         if let Some(due) = &job.measures {
             self.write_measures(&snapshot, due)?;
@@ -1018,7 +1014,7 @@ impl Files {
         })
     }
 
-    fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles, bonds: &[Bonded]) -> Result<()> {
+    fn write_files(&mut self, snapshot: &Snapshot, due: DueFiles) -> Result<()> {
         let (step, time) = (snapshot.steps, snapshot.time());
         // Nothing but the run says where they are.
         let model = snapshot.model;
@@ -1035,8 +1031,7 @@ impl Files {
                 self.plan.vtk.contains(&kind),
                 self.plan.states.contains(&kind),
             );
-            let has_none = kind == Kind::Bonds && snapshot.model.bonds.is_empty();
-            if !draw && !keep || has_none {
+            if !draw && !keep || !is_there(kind, model) {
                 continue;
             }
             let (vtk, state) = (vtk_file(kind, step), state_file(kind, step));
@@ -1054,7 +1049,6 @@ impl Files {
                 let table = match kind {
                     Kind::Bodies => Table::bodies(snapshot),
                     Kind::Spheres => Table::spheres(snapshot),
-                    Kind::Bonds if due == DueFiles::Written => Table::of_bonds(bonds),
                     Kind::Bonds => Table::bonds(snapshot),
                     _ => Table::contacts(snapshot),
                 };

@@ -238,6 +238,45 @@ impl Rows<'_> {
         }
     }
 
+    /// See [`Table::bonds`].
+    pub fn bonds(&self) -> Table {
+        let end = |body| self.before.end(self.state, body);
+        let bonds: Vec<Bonded> = self.state.bonded_between(end).collect();
+        let of = || bonds.iter();
+        Table {
+            rows: bonds.len(),
+            columns: vec![
+                column("bond", "", of().map(|b| b.bond as u32)),
+                column("body", "", of().map(|b| b.bodies[0] as u32)),
+                column("other_body", "", of().map(|b| b.bodies[1] as u32)),
+                column(
+                    "broken",
+                    "",
+                    of().map(|b| b.broken.map_or(0, |own| 1 + u32::from(own.by_shear))),
+                ),
+                column("breaks", "", of().map(|b| b.breaks)),
+                column("changed", "s", of().map(|b| b.changed().unwrap_or(-1.0))),
+                column(
+                    "energy",
+                    "J",
+                    of().map(|b| b.broken.map_or(b.energy, |own| own.energy)),
+                ),
+                column("load", "", of().map(|b| b.load as f32)),
+                column("tension", "Pa", of().map(|b| b.tension as f32)),
+                column("shear", "Pa", of().map(|b| b.shear as f32)),
+                vectors("force", "N", of().map(|b| single(b.force))),
+                vectors("moment", "N m", of().map(|b| single(b.moment))),
+                vectors(
+                    "middle",
+                    "m",
+                    of().map(|b| b.broken.map_or(b.middle, |own| own.place).to_array()),
+                ),
+                vectors("from", "m", of().map(|b| b.ends[0].to_array())),
+                vectors("to", "m", of().map(|b| b.ends[1].to_array())),
+            ],
+        }
+    }
+
     /// See [`Table::contacts`].
     pub fn contacts(&self) -> Table {
         let state = self.state;
@@ -314,44 +353,7 @@ impl Table {
     /// strength. `broken` is 0, 1 if tension broke it and 2 if shear did; then `energy` is what it held. `breaks` counts how often
     /// it has broken, and `changed` is when it last broke or healed, or -1.
     pub fn bonds(snapshot: &Snapshot) -> Table {
-        Table::of_bonds(&snapshot.state.bonded().collect::<Vec<_>>())
-    }
-
-    /// [`Table::bonds`] of these.
-    pub(super) fn of_bonds(bonds: &[Bonded]) -> Table {
-        let of = || bonds.iter();
-        Table {
-            rows: bonds.len(),
-            columns: vec![
-                column("bond", "", of().map(|b| b.bond as u32)),
-                column("body", "", of().map(|b| b.bodies[0] as u32)),
-                column("other_body", "", of().map(|b| b.bodies[1] as u32)),
-                column(
-                    "broken",
-                    "",
-                    of().map(|b| b.broken.map_or(0, |own| 1 + u32::from(own.by_shear))),
-                ),
-                column("breaks", "", of().map(|b| b.breaks)),
-                column("changed", "s", of().map(|b| b.changed().unwrap_or(-1.0))),
-                column(
-                    "energy",
-                    "J",
-                    of().map(|b| b.broken.map_or(b.energy, |own| own.energy)),
-                ),
-                column("load", "", of().map(|b| b.load as f32)),
-                column("tension", "Pa", of().map(|b| b.tension as f32)),
-                column("shear", "Pa", of().map(|b| b.shear as f32)),
-                vectors("force", "N", of().map(|b| single(b.force))),
-                vectors("moment", "N m", of().map(|b| single(b.moment))),
-                vectors(
-                    "middle",
-                    "m",
-                    of().map(|b| b.broken.map_or(b.middle, |own| own.place).to_array()),
-                ),
-                vectors("from", "m", of().map(|b| b.ends[0].to_array())),
-                vectors("to", "m", of().map(|b| b.ends[1].to_array())),
-            ],
-        }
+        Rows::of(snapshot, &Before::default()).bonds()
     }
 
     /// Returns the poses of the walls of a snapshot: `position` is that of each wall's own origin, `orientation` turns

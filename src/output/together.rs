@@ -23,9 +23,8 @@ use crate::simulation::snapshot::Snapshot;
 use crate::state::{Field, State, quantities};
 use crate::step::{Before, Share, WriteSeek};
 
-/// Kinds of tables that are written together: those whose rows follow from a part of the scene that a rank can read. Rows of bonds need the
-/// bodies at both ends, wherever these are.
-pub(super) const TOGETHER: [Kind; 3] = [Kind::Bodies, Kind::Spheres, Kind::Contacts];
+/// Kinds of tables that are written together: those that grow with the scene.
+pub(super) const TOGETHER: [Kind; 4] = [Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Bonds];
 
 /// A file that is to be written.
 #[derive(Serialize, Deserialize)]
@@ -161,16 +160,15 @@ impl Order {
         } = self;
         let shapes: Vec<Clump> = shapes.into_iter().map(Clump::from).collect();
         let kinds = TOGETHER.map(|kind| files.iter().any(|file| file.kind == kind));
-        let [bodies, spheres] = share.counts();
-        let (mut next_contact, mut contact_count) = (0, 0);
-        if kinds[2] {
-            [next_contact, contact_count] = count_contacts(share);
-        }
-        let rows_of = |kind: Kind| match kind {
-            Kind::Bodies => bodies,
-            Kind::Spheres => spheres,
-            _ => contact_count,
-        };
+        // Numbers of rows before those of the share of this rank, and of all.
+        let rows = TOGETHER.map(|kind| match kind {
+            Kind::Bodies => [0, share.counts()[0]],
+            Kind::Spheres => [0, share.counts()[1]],
+            kind if !kinds[place(kind)] => [0, 0],
+            Kind::Bonds => count(share, &[Field::Bonds], |state| state.bonds.len()),
+            _ => count(share, &Snapshot::CONTACTS, |state| contacts(state).count()),
+        });
+        let mut next = rows.map(|[before, _]| before);
         let table = |kind: Kind, state: &State, before: &Before| {
             let rows = Rows {
                 shapes: &shapes,
@@ -181,16 +179,17 @@ impl Order {
             match kind {
                 Kind::Bodies => rows.bodies(),
                 Kind::Spheres => rows.spheres(),
+                Kind::Bonds => rows.bonds(),
                 _ => rows.contacts(),
             }
         };
         let none = TOGETHER.map(|kind| table(kind, share.outline(), &Before::default()));
         let laid_out = |file: &Wanted, sums: &[u32]| {
-            let (kind, rows) = (file.kind, rows_of(file.kind));
+            let (kind, [_, rows]) = (file.kind, rows[place(file.kind)]);
             let columns = &none[place(kind)];
             match (file.is_npz, kind) {
                 (true, _) => npz::layout(columns, rows, step, time, sums),
-                (false, Kind::Contacts) => vtk::contacts(columns, rows, time),
+                (false, Kind::Contacts | Kind::Bonds) => vtk::contacts(columns, rows, time),
                 (false, _) => vtk::points(columns, rows, time),
             }
         };
@@ -203,15 +202,13 @@ impl Order {
                 let first = match kind {
                     Kind::Bodies => before.bodies as usize,
                     Kind::Spheres => before.spheres as usize,
-                    _ => next_contact,
+                    kind => next[place(kind)],
                 };
                 let own = files.iter().zip(&mut parts);
                 for (_, part) in own.filter(|(file, _)| file.kind == kind) {
                     part.write_rows(&table, first);
                 }
-                if kind == Kind::Contacts {
-                    next_contact += table.rows;
-                }
+                next[place(kind)] += table.rows;
             }
         });
 
@@ -238,7 +235,7 @@ fn place(kind: Kind) -> usize {
 }
 
 /// The buffers of which tables of these kinds are made.
-fn fields([bodies, spheres, contacts]: [bool; 3]) -> Vec<Field> {
+fn fields([bodies, spheres, contacts, bonds]: [bool; 4]) -> Vec<Field> {
     let mut fields = Vec::new();
     if bodies || spheres {
         fields.push(Field::SphereLoads);
@@ -250,15 +247,16 @@ fn fields([bodies, spheres, contacts]: [bool; 3]) -> Vec<Field> {
     if contacts {
         fields.extend(Snapshot::CONTACTS);
     }
+    if bonds {
+        fields.push(Field::Bonds);
+    }
     fields
 }
 
-/// Numbers of contacts before those of the share of a rank, and of all.
-fn count_contacts(share: &mut dyn Share) -> [usize; 2] {
+/// Counts what the share of a rank has in these buffers: how much comes before it, and how much there is of all.
+fn count(share: &mut dyn Share, fields: &[Field], of: fn(&State) -> usize) -> [usize; 2] {
     let mut own = 0_u64;
-    share.for_each_part(&Snapshot::CONTACTS, &mut |state, _| {
-        own += contacts(state).count() as u64;
-    });
+    share.for_each_part(fields, &mut |state, _| own += of(state) as u64);
     let all: Vec<u64> = pod_collect_to_vec(&share.all_gather(&own.to_le_bytes()));
     let sum = |own: &[u64]| own.iter().sum::<u64>() as usize;
     [sum(&all[..share.rank()]), sum(&all)]

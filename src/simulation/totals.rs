@@ -196,20 +196,15 @@ impl Simulation {
 
     /// Reads these bodies of other parts for a part with the given bodies.
     fn read_ends(&mut self, bodies: Range<u32>, ends: Ends, part: &State, before: &mut Before) {
-        let mut wanted: Vec<u32> = part.bonds.iter().map(|bond| bond.second).collect();
-        if ends == Ends::OfBondsAndContacts {
-            let others = &part.spheres[part.params.sphere_count as usize..];
-            wanted.extend(others.iter().map(|sphere| before.body(sphere.body)));
-        }
-        wanted.retain(|body| !bodies.contains(body));
-        wanted.sort_unstable();
-        wanted.dedup();
-        if wanted.is_empty() {
-            return;
-        }
-        before.ends = self.engine.read_bodies(&wanted);
-        for (_, body) in &mut before.ends {
-            body.first_sphere = body.first_sphere.wrapping_sub(before.spheres);
+        let of_bonds = part.bonds.iter().map(|bond| bond.second);
+        let others = match ends {
+            Ends::OfBonds => &[],
+            Ends::OfBondsAndContacts => &part.spheres[part.params.sphere_count as usize..],
+        };
+        let of_contacts = others.iter().map(|sphere| before.body(sphere.body));
+        let wanted = Before::missing(&bodies, of_bonds.chain(of_contacts));
+        if !wanted.is_empty() {
+            before.set_ends(self.engine.read_bodies(&wanted));
         }
     }
 

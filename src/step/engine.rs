@@ -93,6 +93,22 @@ impl Before {
         }
     }
 
+    /// Bodies of the whole, of those given, that are not among the `own` ones of a part; in order.
+    pub(crate) fn missing(own: &Range<u32>, bodies: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut missing: Vec<u32> = bodies.filter(|body| !own.contains(body)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// Sets [`Before::ends`] to bodies of the whole, whose spheres are counted from its first.
+    pub(crate) fn set_ends(&mut self, mut bodies: Vec<(u32, Body)>) {
+        for (_, body) in &mut bodies {
+            body.first_sphere = body.first_sphere.wrapping_sub(self.spheres);
+        }
+        self.ends = bodies;
+    }
+
     /// Index in the whole of a sphere of the part, which has `count`, or of one that follows them.
     pub(crate) fn sphere(&self, own: u32, count: u32) -> u32 {
         match own.checked_sub(count) {
@@ -134,7 +150,7 @@ pub trait Share {
     fn open(&self, path: &Path) -> io::Result<Box<dyn WriteSeek>>;
 
     /// Calls a function with the share of this process in the state, some bodies at a time. The shares follow each other in the order of
-    /// the bodies, whoever steps those. A part is as [`Engine::read_part`] has it.
+    /// the bodies, whoever steps those. A part is as [`Engine::read_part`] has it, with the bodies at the ends of its bonds.
     fn for_each_part(&mut self, fields: &[Field], act: &mut dyn FnMut(&State, &Before));
 }
 

@@ -685,13 +685,7 @@ impl ClusterEngine {
         }
         let mut message = Command::ReadRows.message();
         message.put_all(bodies);
-        let answers = self.tell(message);
-        let mut rows: Vec<Row> = answers
-            .iter()
-            .flat_map(|answer| Row::read_all(answer))
-            .collect();
-        rows.sort_unstable_by_key(|row| row.index);
-        rows
+        Row::all(&self.tell(message))
     }
 }
 

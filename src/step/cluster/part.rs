@@ -774,7 +774,7 @@ impl Part {
     }
 
     /// The rows of some bodies of the whole scene that are own ones.
-    fn read_rows(&self, bodies: &[u32]) -> Vec<u8> {
+    pub fn read_rows(&self, bodies: &[u32]) -> Vec<u8> {
         let Part { state, edges, .. } = self;
         let mut message = Writer::default();
         for &body in bodies {
@@ -960,8 +960,21 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The rows that a rank has [read](Part::read_rows).
-    pub fn read_all(message: &[u8]) -> impl Iterator<Item = Row> {
+    /// The rows that all ranks have [read](Part::read_rows), in the order of their bodies.
+    pub fn all(answers: &[Vec<u8>]) -> Vec<Row> {
+        let rows = answers.iter().flat_map(|answer| Row::read_all(answer));
+        let mut rows: Vec<Row> = rows.collect();
+        rows.sort_unstable_by_key(|row| row.index);
+        rows
+    }
+
+    /// The bodies of such rows, with their indices in the whole scene.
+    pub fn bodies(answers: &[Vec<u8>]) -> Vec<(u32, Body)> {
+        let rows = Row::all(answers).into_iter();
+        rows.map(|row| (row.index, row.body)).collect()
+    }
+
+    fn read_all(message: &[u8]) -> impl Iterator<Item = Row> {
         let mut message = Reader(message);
         iter::from_fn(move || {
             (!message.is_empty()).then(|| Row {

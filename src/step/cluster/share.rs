@@ -12,7 +12,7 @@ use glam::DVec3;
 use super::Ranks;
 use super::bodies_first;
 use super::bytes::{Reader, Writer};
-use super::part::{Command, FIRST_SIDE, Part, SPREAD, bytes_of_params, params_of};
+use super::part::{Command, FIRST_SIDE, Part, Row, SPREAD, bytes_of_params, params_of};
 use crate::state::{Field, Identities, Identity, State};
 use crate::step::{Before, Share, Work, WriteSeek};
 
@@ -129,24 +129,28 @@ impl RankShare<'_> {
         }
         let messages: Vec<&[u8]> = messages.iter().map(|own| own.0).collect();
         let bodies = self.bodies(self.ranks.rank(), round);
-        let before = Part::assemble(&messages, fields, bodies, part);
+        let mut before = Part::assemble(&messages, fields, bodies.clone(), part);
         if fields.contains(&Field::Neighbours) {
-            let spheres = self.spheres(&before.others);
+            let spheres = self.ask(&before.others, |asked| self.part.read_spheres(asked));
             Part::add_others(&spheres, part, &before);
+        }
+        if fields.contains(&Field::Bonds) {
+            let ends = Before::missing(&bodies, part.bonds.iter().map(|bond| bond.second));
+            let rows = self.ask(&ends, |asked| self.part.read_rows(asked));
+            before.set_ends(Row::bodies(&rows));
         }
         before
     }
 
-    /// Gives the spheres that all ranks ask for, and returns those that this one asks for.
-    fn spheres(&self, asked: &[u32]) -> Vec<Vec<u8>> {
+    /// Has each rank `give` what it has of those that all ranks ask for. Returns what it gets of those that it has `asked` for.
+    fn ask(&self, asked: &[u32], give: impl Fn(&[u32]) -> Vec<u8>) -> Vec<Vec<u8>> {
         let asked: &[u8] = cast_slice(asked);
         let asked = self
             .ranks
             .all_to_all(vec![asked.to_vec(); self.ranks.count()]);
-        let given = asked.iter().map(|spheres| {
-            let spheres: Vec<u32> = pod_collect_to_vec(spheres);
-            self.part.read_spheres(&spheres)
-        });
+        let given = asked
+            .iter()
+            .map(|own| give(&pod_collect_to_vec::<u8, u32>(own)));
         self.ranks.all_to_all(given.collect())
     }
 }
