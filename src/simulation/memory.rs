@@ -97,6 +97,9 @@ pub(crate) fn available() -> Option<u64> {
 
 /// Bytes that this machine and its control group have left, as far as the system says so.
 fn reported() -> Option<u64> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
     let of_machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let of_group = of_group("/sys/fs/cgroup".as_ref());
     Some(of_group.map_or(of_machine, |group| group.min(of_machine)))

@@ -13,7 +13,7 @@ use crate::model::bonds::Bonds;
 pub(crate) struct Ends<'a> {
     bonds: &'a Bonds,
     /// The body of each end, the index of the bond, and the side, in the order in which a state has them.
-    order: Vec<(u32, u32, u32)>,
+    order: Vec<[u32; 3]>,
 }
 
 impl<'a> Ends<'a> {
@@ -21,20 +21,20 @@ impl<'a> Ends<'a> {
         let bonds = &model.bonds;
         let both = (0..).zip(bonds.bodies()).flat_map(|(source, bodies)| {
             let [first, second] = bodies;
-            [(first, source, 0), (second, source, 1)]
+            [[first, source, 0], [second, source, 1]]
         });
-        let mut order: Vec<_> = both.collect();
+        let mut order: Vec<[u32; 3]> = both.collect();
         order.sort_unstable();
         Ends { bonds, order }
     }
 
     /// The ends of bonds at some bodies.
     pub fn at(&self, bodies: Range<u32>) -> Vec<Bond> {
-        let before = |body: u32| self.order.partition_point(|(own, _, _)| *own < body);
+        let before = |body: u32| self.order.partition_point(|end| end[0] < body);
         let own = &self.order[before(bodies.start)..before(bodies.end)];
         let ends = own
             .iter()
-            .filter_map(|&(_, bond, side)| self.end(bond, side));
+            .filter_map(|&[_, bond, side]| self.end(bond, side));
         ends.collect()
     }
 
