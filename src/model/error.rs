@@ -48,13 +48,13 @@ pub enum Error {
     },
     /// The machine has too little memory for a scene on the CPU engine.
     #[error(
-        "the scene has {spheres} spheres, which take about {} on the CPU engine, and this machine has {} left; use fewer bodies, a GPU, or a larger machine",
+        "the scene has {spheres} spheres, which take {} or more on the CPU engine, and this machine has {} left; use fewer bodies, a GPU, or a larger machine",
         gigabytes(*needed), gigabytes(*available)
     )]
     NoMemory {
         /// Number of spheres.
         spheres: u64,
-        /// Memory that they take, about, bytes.
+        /// Memory that they take at least, about, bytes.
         needed: u64,
         /// Memory that the machine has left, bytes.
         available: u64,

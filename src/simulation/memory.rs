@@ -182,7 +182,7 @@ mod tests {
         let refused = fits(5_000_000, 6 * gigabyte, Some(2 * gigabyte)).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "the scene has 5000000 spheres, which take about 3.0 GB on the CPU engine, and this machine has 2.0 GB left; \
+            "the scene has 5000000 spheres, which take 3.0 GB or more on the CPU engine, and this machine has 2.0 GB left; \
              use fewer bodies, a GPU, or a larger machine"
         );
         let warned = fits(5_000_000, 3 * gigabyte, Some(2 * gigabyte)).unwrap();

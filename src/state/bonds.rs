@@ -10,14 +10,14 @@ use crate::model::Model;
 use crate::model::bonds::Bonds;
 
 /// The ends of a model's bonds, as they are at the start.
-pub(crate) struct Ends<'a> {
+pub(crate) struct BondEnds<'a> {
     bonds: &'a Bonds,
     /// The body of each end, the index of the bond, and the side, in the order in which a state has them.
     order: Vec<[u32; 3]>,
 }
 
-impl<'a> Ends<'a> {
-    pub fn of(model: &'a Model) -> Ends<'a> {
+impl<'a> BondEnds<'a> {
+    pub fn of(model: &'a Model) -> BondEnds<'a> {
         let bonds = &model.bonds;
         let both = (0..).zip(bonds.bodies()).flat_map(|(source, bodies)| {
             let [first, second] = bodies;
@@ -25,7 +25,7 @@ impl<'a> Ends<'a> {
         });
         let mut order: Vec<[u32; 3]> = both.collect();
         order.sort_unstable();
-        Ends { bonds, order }
+        BondEnds { bonds, order }
     }
 
     /// The ends of bonds at some bodies.

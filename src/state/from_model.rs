@@ -2,7 +2,7 @@
 
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use super::Identity;
-use super::bonds::Ends;
+use super::bonds::BondEnds;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
 use super::kinds::{balls, displacement, fit_tables, kinds};
@@ -35,7 +35,7 @@ impl State {
         });
         state.fit();
         state.begin(model);
-        state.set_bonds(Ends::of(model).at(0..u32::MAX));
+        state.set_bonds(BondEnds::of(model).at(0..u32::MAX));
         if let Some(history) = state.contacts_before(model) {
             state.start_with(history);
         }

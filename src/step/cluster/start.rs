@@ -18,7 +18,7 @@ use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::search::RandomSites;
 use crate::model::{ContactHistory, Model, ModelBody};
-use crate::state::bonds::Ends;
+use crate::state::bonds::BondEnds;
 use crate::state::layout::{Body, Sphere};
 use crate::state::{Moulds, State};
 use crate::step::Source;
@@ -157,7 +157,7 @@ pub(super) struct Listed<'a> {
     lists: Vec<&'a [ModelBody]>,
     /// A state of the model without bodies.
     empty: State,
-    bonds: Ends<'a>,
+    bonds: BondEnds<'a>,
     /// The contacts that they bring from another run.
     contacts: Option<&'a ContactHistory>,
 }
@@ -172,7 +172,7 @@ impl<'a> Listed<'a> {
         Listed {
             lists: lists.collect(),
             empty: state.outline(),
-            bonds: Ends::of(model),
+            bonds: BondEnds::of(model),
             contacts: state.contacts_before(model),
         }
     }
