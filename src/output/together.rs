@@ -161,14 +161,14 @@ impl Order {
         let shapes: Vec<Clump> = shapes.into_iter().map(Clump::from).collect();
         let kinds = TOGETHER.map(|kind| files.iter().any(|file| file.kind == kind));
         // Numbers of rows before those of the share of this rank, and of all.
-        let rows = TOGETHER.map(|kind| match kind {
+        let counts = TOGETHER.map(|kind| match kind {
             Kind::Bodies => [0, share.counts()[0]],
             Kind::Spheres => [0, share.counts()[1]],
             kind if !kinds[place(kind)] => [0, 0],
             Kind::Bonds => count(share, &[Field::Bonds], |state| state.bonds.len()),
             _ => count(share, &Snapshot::CONTACTS, |state| contacts(state).count()),
         });
-        let mut next = rows.map(|[before, _]| before);
+        let mut next = counts.map(|[before, _]| before);
         let table = |kind: Kind, state: &State, before: &Before| {
             let rows = Rows {
                 shapes: &shapes,
@@ -185,7 +185,7 @@ impl Order {
         };
         let none = TOGETHER.map(|kind| table(kind, share.outline(), &Before::default()));
         let laid_out = |file: &Wanted, sums: &[u32]| {
-            let (kind, [_, rows]) = (file.kind, rows[place(file.kind)]);
+            let (kind, [_, rows]) = (file.kind, counts[place(file.kind)]);
             let columns = &none[place(kind)];
             match (file.is_npz, kind) {
                 (true, _) => npz::layout(columns, rows, step, time, sums),

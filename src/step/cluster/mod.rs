@@ -537,7 +537,7 @@ impl Engine for ClusterEngine {
         }
         state.params.bond_count = ends - 2 * bonds.len() as u32;
         if !state.is_free() {
-            // Unless the host has read all bonds, nobody looks at what it has of them.
+            // If the host had not read the bonds, what it has of them means nothing, but for their number.
             let count = state.params.bond_count as usize;
             state.bonds.resize(count, Bond::default());
         }

@@ -446,6 +446,7 @@ impl Part {
                 bytes_of_all(indices.map(|index| state.body_bonds[index]))
             }
             Field::Bonds => {
+                // Ghosts between the first and the last have no ends.
                 let [first, last] = [own.first(), own.last()].map(|own| own.map(|own| own.0));
                 let bodies = first.unwrap_or(0)..last.map_or(0, |last| last + 1);
                 let ends = state.ends_of_bonds(bodies);
