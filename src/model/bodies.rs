@@ -32,10 +32,57 @@ enum Kept {
 
 /// Bodies that follow each other.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Piece<List = Vec<ModelBody>, Fill = MadeFill> {
+pub(crate) enum Piece<List = Vec<ModelBody>, Fill = MadeFill, All = Shared> {
     List(List),
     /// A fill whose bodies are made when they are wanted.
     Fill(Fill),
+    /// Bodies of which each process of a cluster has a share.
+    Shared(All),
+}
+
+/// Bodies of which each of several processes has a share; those of the first process come first.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    /// Number of bodies and spheres of each share.
+    pub counts: Vec<[u32; 2]>,
+    /// One of each kind: the bodies are like these but for where they are and how they move.
+    pub kinds: Vec<ModelBody>,
+    pub holder: Arc<dyn Holder>,
+}
+
+/// Shows bodies to a function, one after the other.
+pub(crate) type Visit<'a> = &'a dyn Fn(&mut dyn FnMut(&ModelBody));
+
+/// Process that has a share, and can ask the others for theirs.
+pub(crate) trait Holder: Send + Sync {
+    /// Number of these shares among all that the processes have.
+    fn number(&self) -> u64;
+
+    /// The share of this process.
+    fn own(&self) -> &[ModelBody];
+
+    /// Calls a function with each body of all processes, in order.
+    fn visit(&self, act: &mut dyn FnMut(&ModelBody));
+}
+
+impl Shared {
+    /// Number of bodies and spheres of all shares.
+    pub fn count(&self) -> [usize; 2] {
+        [0, 1].map(|kind| self.counts.iter().map(|own| own[kind] as usize).sum())
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let shared = &mut formatter.debug_struct("Shared");
+        shared.field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Shared) -> bool {
+        self.holder.number() == other.holder.number()
+    }
 }
 
 impl Piece {
@@ -43,13 +90,15 @@ impl Piece {
         match self {
             Piece::List(list) => list.len(),
             Piece::Fill(fill) => fill.numbers.count as usize,
+            Piece::Shared(shared) => shared.count()[0],
         }
     }
 
-    fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
+    pub fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
         match self {
             Piece::List(list) => list.iter().for_each(act),
             Piece::Fill(fill) => fill.each(act),
+            Piece::Shared(shared) => shared.holder.visit(act),
         }
     }
 }
@@ -72,6 +121,14 @@ impl Bodies {
             Kept::List(_) => true,
             Kept::Made { list, .. } => list.get().is_some(),
         }
+    }
+
+    /// Whether several processes have the bodies, so that a visit takes messages between them.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn are_shared(&self) -> bool {
+        let pieces = self.pieces();
+        let mut pieces = pieces.iter();
+        !self.is_listed() && pieces.any(|piece| matches!(piece, Piece::Shared(_)))
     }
 
     /// Number of bodies.
@@ -105,11 +162,12 @@ impl Bodies {
             match piece {
                 Piece::List(list) => list.iter().for_each(&mut act),
                 Piece::Fill(fill) => fill.kinds().for_each(|body| act(&body)),
+                Piece::Shared(shared) => shared.kinds.iter().for_each(&mut act),
             }
         }
     }
 
-    /// Bodies before the first fill whose bodies are made when they are wanted; all that have names are among them.
+    /// Bodies before the first that are not in memory; all that have names are among them.
     pub(crate) fn listed(&self) -> &[ModelBody] {
         match (self.is_listed(), self.pieces().first()) {
             (false, Some(Piece::List(list))) => list,
@@ -119,13 +177,14 @@ impl Bodies {
     }
 
     /// Its pieces, in order.
-    pub(crate) fn pieces(&self) -> Vec<Piece<&[ModelBody], &MadeFill>> {
+    pub(crate) fn pieces(&self) -> Vec<Piece<&[ModelBody], &MadeFill, &Shared>> {
         match &*self.0 {
             Kept::List(list) => vec![Piece::List(list)],
             Kept::Made { pieces, .. } => {
                 let pieces = pieces.iter().map(|piece| match piece {
                     Piece::List(list) => Piece::List(&list[..]),
                     Piece::Fill(fill) => Piece::Fill(fill),
+                    Piece::Shared(shared) => Piece::Shared(shared),
                 });
                 pieces.collect()
             }

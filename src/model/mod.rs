@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 #[doc(hidden)]
 pub use crate::model::bodies::Bodies;
-use crate::model::bodies::Piece;
+use crate::model::bodies::{Piece, Shared};
 use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
 use crate::model::deform::Deform;
@@ -327,6 +327,41 @@ pub struct ModelBody {
     pub quantities: Quantities,
 }
 
+impl ModelBody {
+    /// Number of its [`numbers`](ModelBody::numbers).
+    pub(crate) const NUMBERS: usize = 16 + QUANTITIES.len();
+
+    /// The body as numbers, for [`ModelBody::from_numbers`].
+    pub(crate) fn numbers(&self) -> [f64; ModelBody::NUMBERS] {
+        let kinds = [
+            self.shape as f64,
+            self.group as f64,
+            f64::from(u8::from(self.fixed)),
+        ];
+        let all = kinds.into_iter().chain(self.position.to_array());
+        let all = all.chain(self.orientation.to_array());
+        let all = all.chain(self.velocity.to_array());
+        let all = all.chain(self.angular_velocity.to_array());
+        let mut all = all.chain(self.quantities.array());
+        std::array::from_fn(|_| all.next().expect("there are as many"))
+    }
+
+    /// The body of which these are the [`numbers`](ModelBody::numbers).
+    pub(crate) fn from_numbers(numbers: &[f64; ModelBody::NUMBERS]) -> ModelBody {
+        let vector = |at| DVec3::from_slice(&numbers[at..]);
+        ModelBody {
+            shape: numbers[0] as usize,
+            group: numbers[1] as usize,
+            fixed: numbers[2] != 0.0,
+            position: vector(3),
+            orientation: DQuat::from_slice(&numbers[6..]),
+            velocity: vector(10),
+            angular_velocity: vector(13),
+            quantities: std::array::from_fn(|index| numbers[16 + index]).into(),
+        }
+    }
+}
+
 /// A writer that hashes its bytes.
 struct Hashed(Xxh3);
 
@@ -507,13 +542,14 @@ impl Model {
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
         let spheres = |shape: usize| self.shapes[shape].spheres.len();
-        let count = |piece: &Piece<&[ModelBody], &MadeFill>| match piece {
+        let count = |piece: &Piece<&[ModelBody], &MadeFill, &Shared>| match piece {
             Piece::List(list) => list.iter().map(|body| spheres(body.shape)).sum::<usize>(),
             Piece::Fill(fill) => {
                 let mix = fill.mix.iter();
                 mix.map(|own| own.count as usize * spheres(own.shape as usize))
                     .sum()
             }
+            Piece::Shared(shared) => shared.count()[1],
         };
         self.bodies.pieces().iter().map(count).sum()
     }

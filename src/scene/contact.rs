@@ -12,10 +12,11 @@ use glam::DVec3;
 
 use super::error::{Problem, exact, rounded};
 use super::format;
+use crate::model::bodies::Visit;
 use crate::model::bond;
 use crate::model::clump::{Clump, turning};
 use crate::model::wall::Wall;
-use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
+use crate::model::{Cohesion, ContactModel, Law, Model, PairLaw, Rolling};
 
 /// Largest overlap that the stiffness is derived from unless the scene says otherwise, as a fraction
 /// of the smallest radius.
@@ -410,16 +411,13 @@ struct Stiffest {
     time: f64,
 }
 
-/// Calls a function with each body.
-pub(super) type Each<'a> = &'a dyn Fn(&mut dyn FnMut(&ModelBody));
-
 impl Encounters {
     pub(super) fn new(
         materials: &[&format::Material],
         rigid: Vec<bool>,
         shapes: &[Clump],
         walls: &[Wall],
-        bodies: Each,
+        bodies: Visit,
         gravity: DVec3,
     ) -> Self {
         let mut encounters = Self::among(materials.len(), shapes, walls, bodies, gravity);
@@ -439,7 +437,7 @@ impl Encounters {
         materials: usize,
         shapes: &[Clump],
         walls: &[Wall],
-        bodies: Each,
+        bodies: Visit,
         gravity: DVec3,
     ) -> Self {
         let mut moving = vec![0; shapes.len()];
@@ -1106,7 +1104,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
 /// the fastest speed of a wall; fixed bodies are at rest. h is how deep a body can fall: straight down onto
 /// the first plane or, where there is none, to the lowest point of the other walls, or from the highest
 /// body to the lowest.
-fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: Each, gravity: DVec3) -> f64 {
+fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: Visit, gravity: DVec3) -> f64 {
     let bounds: Vec<f64> = shapes.iter().map(Clump::bounding_radius).collect();
     let mut slowest = DVec3::INFINITY;
     let mut fastest = DVec3::NEG_INFINITY;
@@ -1135,7 +1133,7 @@ fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: Each, gravity: DVec3)
     (initial * initial + 2.0 * strength * fall).sqrt()
 }
 
-fn depth_of_fall(walls: &[Wall], bodies: Each, down: DVec3) -> f64 {
+fn depth_of_fall(walls: &[Wall], bodies: Visit, down: DVec3) -> f64 {
     let planes = walls
         .iter()
         .filter_map(|wall| Some((wall.pose.position, wall.plane_normal()?)));

@@ -1,10 +1,7 @@
 //! Bodies that a scene has placed: one reader of the scene finds their poses for another.
 
-use glam::{DQuat, DVec3};
-
 use super::Scene;
 use crate::model::packing::slab::Searchers;
-use crate::model::quantity::QUANTITIES;
 use crate::model::{Bodies, ModelBody};
 
 /// Bodies of a scene as they start: they take the longest to find, above all where fills are eased apart.
@@ -27,9 +24,6 @@ pub(super) enum Places<'a> {
     Searched(Option<&'a dyn Searchers>),
 }
 
-/// Numbers of a body.
-const LENGTH: usize = 16 + QUANTITIES.len();
-
 impl Placed {
     /// Returns the bodies of `scene` as they start.
     pub fn of(scene: &Scene) -> Placed {
@@ -46,35 +40,12 @@ impl Placed {
 
     /// The bodies as numbers, for [`Placed::from_numbers`].
     pub fn numbers(&self) -> Vec<f64> {
-        let mut numbers = Vec::with_capacity(LENGTH * self.bodies.len());
-        for body in &self.bodies {
-            numbers.push(body.shape as f64);
-            numbers.push(body.group as f64);
-            numbers.push(f64::from(u8::from(body.fixed)));
-            numbers.extend(body.position.to_array());
-            numbers.extend(body.orientation.to_array());
-            numbers.extend(body.velocity.to_array());
-            numbers.extend(body.angular_velocity.to_array());
-            numbers.extend(body.quantities.array());
-        }
-        numbers
+        self.bodies.iter().flat_map(ModelBody::numbers).collect()
     }
 
     /// Reads what [`Placed::numbers`] and [`Placed::notes`] gave. Other numbers give no bodies, or others.
     pub fn from_numbers(numbers: &[f64], notes: Vec<String>) -> Placed {
-        let bodies = numbers.as_chunks::<LENGTH>().0.iter().map(|numbers| {
-            let vector = |at| DVec3::from_slice(&numbers[at..]);
-            ModelBody {
-                shape: numbers[0] as usize,
-                group: numbers[1] as usize,
-                fixed: numbers[2] != 0.0,
-                position: vector(3),
-                orientation: DQuat::from_slice(&numbers[6..]),
-                velocity: vector(10),
-                angular_velocity: vector(13),
-                quantities: std::array::from_fn(|index| numbers[16 + index]).into(),
-            }
-        });
+        let bodies = numbers.as_chunks().0.iter().map(ModelBody::from_numbers);
         Placed {
             bodies: bodies.collect(),
             notes,

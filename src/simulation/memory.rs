@@ -23,6 +23,8 @@ const LEAST: f64 = 0.5;
 pub(crate) const PREPARED: u64 = 300;
 /// Bytes of a sphere while bodies are placed at random. Then a scene keeps two bytes a body.
 pub(crate) const SEARCHED: u64 = 80;
+/// Bytes of a sphere while bodies are packed: they are there twice, with their neighbours.
+pub(crate) const PACKED: u64 = 800;
 /// Spheres of a process: in a dense pile a list has some 10 entries, in few others 28, and all of them are counted with 32 bits.
 const MOST: u64 = 150_000_000;
 /// Scenes of fewer spheres are not checked.

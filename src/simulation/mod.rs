@@ -239,7 +239,11 @@ impl Simulation {
     /// As [`Simulation::new`], and if a rank has no GPU where one is wanted.
     #[doc(hidden)]
     #[cfg(all(feature = "cpu", feature = "gpu"))]
-    pub fn on_ranks(model: Model, ranks: Arc<dyn Ranks>, options: &Options) -> Result<Simulation> {
+    pub fn on_ranks(
+        mut model: Model,
+        ranks: Arc<dyn Ranks>,
+        options: &Options,
+    ) -> Result<Simulation> {
         has_room(&model)?;
         memory::check(&model, [ranks.on_this_machine(), ranks.count()])?;
         let law = model.contact.law.custom();
@@ -261,6 +265,10 @@ impl Simulation {
                     && law.is_none(),
             }),
         };
+        if model.bodies.are_shared() {
+            // A checkpoint asks for it each time.
+            model.stages.keep_hash(model.hash());
+        }
         let threads = options.threads;
         let wanted = Wanted { gpu, threads };
         let (engine, state) = ClusterEngine::new(ranks, wanted, clock::system(), &model)?;

@@ -1123,6 +1123,60 @@ fn ranks_find_places_at_random_together() {
 }
 
 #[test]
+fn ranks_pack_fills_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.json");
+    let packed = |more: Value| {
+        let mut own = json!({
+            "solid_fraction": 0.28, "shapes": { "ball": 1, "rod": 1 }, "placement": "packed", "orientation": "random",
+            "velocity": { "min": [-0.1, -0.1, -0.1], "max": [0.1, 0.1, 0.1] }, "seed": 2
+        });
+        for (key, value) in more.as_object().unwrap() {
+            own[key] = value.clone();
+        }
+        own
+    };
+    // What is packed goes between other bodies, and others go between what is packed.
+    let scene = json!({
+        "version": 1, "duration": 1e-3,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4 },
+        "materials": { "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
+                                  "conductivity": 1.0, "heat_capacity": 800 } },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.01 }, "material": "glass" },
+            "rod": { "rod": { "n": 2, "radius": 0.008 }, "material": "glass" },
+            "boulder": { "sphere": { "radius": 0.1 }, "material": "glass" }
+        },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
+        "walls": [{ "name": "bin", "cylinder": { "radius": 0.5, "height": 4 }, "side": "inside", "material": "glass" }],
+        "bodies": [{ "shape": "boulder", "position": [0.1, 0.3, 0.0], "fixed": true },
+                   { "shape": "boulder", "position": [0.0, 0.6, 0.1], "temperature": 400 }],
+        "fills": [
+            packed(json!({ "region": { "min": [-0.5, 0, -0.5], "max": [0.5, 1.1, 0.5] } })),
+            { "count": 1000, "shapes": { "ball": 1 }, "placement": "random",
+              "region": { "min": [-0.5, 0.9, -0.5], "max": [0.5, 1.25, 0.5] } },
+            packed(json!({ "region": { "min": [-0.5, 1.2, -0.5], "max": [0.5, 2.2, 0.5] }, "temperature": 350 })),
+        ]
+    });
+    fs::write(&path, scene.to_string()).unwrap();
+    let alone = rockfall::scene::load(&path).unwrap();
+    assert!(alone.model.bodies.len() > 100_000);
+    let mut one = Simulation::on_cpu(alone.model.clone(), Some(1)).unwrap();
+    one.step(3).unwrap();
+    served(Thread::all(3), |first| {
+        let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
+        assert_eq!(scene.notes, alone.notes);
+        assert_eq!(scene.model.sphere_count(), alone.model.sphere_count());
+        assert_eq!(scene.model.hash(), alone.model.hash());
+        let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+        let all = all.as_mut().unwrap();
+        assert!(!scene.model.bodies.is_listed());
+        all.step(3).unwrap();
+        are_equal(&carried(all), &carried(&mut one), 3);
+    });
+}
+
+#[test]
 fn fills_beside_other_bodies_are_made_by_each_rank() {
     let model = mixed_fills(json!({}));
     is_held_after(&model, taking(&[2, 1]));

@@ -361,8 +361,7 @@ impl Fill {
         }
     }
 
-    /// Whether a body may be in the way of one of the fill.
-    #[cfg(feature = "scene")]
+    /// Whether a body may be in the way of one of the fill; its images in a periodic box do not count.
     pub(crate) fn may_meet(&self, body: &ModelBody, shapes: &[Clump]) -> bool {
         let reach = shapes[body.shape].bounding_radius() * (1.0 + TOUCH);
         let above = (body.position + reach).cmpge(self.min).all();
@@ -868,9 +867,12 @@ mod tests {
 
     use super::*;
     use crate::math::parallel::Threads;
+    use crate::model::bodies::Shared;
     use crate::model::clump::{ClumpSphere, shapes};
+    use crate::model::packing::overlap::Unrelaxed;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
     use crate::model::packing::overlap::{overlaps, spheres_of};
+    use crate::model::packing::pack::Packing;
     use crate::model::packing::slab::SlabSearch;
 
     /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its shape axes.
@@ -1348,6 +1350,10 @@ mod tests {
             let searches = std::mem::take(&mut *self.searches.borrow_mut());
             let held = searches.iter().map(SlabSearch::placed).collect();
             self.held.borrow_mut().push(held);
+        }
+
+        fn pack(&self, _: &Packing) -> Result<Shared, Unrelaxed> {
+            unreachable!("the fills are at random")
         }
     }
 

@@ -2,7 +2,9 @@
 
 mod grid;
 mod relax;
+pub(crate) mod team;
 
+use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use glam::{DMat3, DVec3};
@@ -14,7 +16,9 @@ use crate::model::wall::Probe;
 use crate::model::{Domain, ModelBody};
 
 pub use grid::{GridSphere, SphereGrid};
-pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, relax};
+pub(crate) use relax::relax_part;
+pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, Unrelaxed, relax};
+use team::{Numbered, Team, Tiling, swap};
 
 /// Largest number of spheres that one sphere is paired with.
 ///
@@ -74,25 +78,116 @@ impl World<'_> {
 /// out. In a periodic domain, whose sides must be at least two of the largest diameters, the images of bodies count. For each
 /// sphere at most 64 others are looked at.
 pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
-    let spheres = Spheres::of(bodies, world);
-    let mut found: Vec<Overlap> = (0..bodies.len())
-        .into_par_iter()
-        .with_min_len(64)
-        .flat_map_iter(|index| {
-            let mut found = Vec::new();
-            with_bodies(&spheres, bodies, world, index, -tolerance, &mut found);
-            with_walls(bodies, world, index, tolerance, &mut found);
-            found
-        })
-        .collect();
-    found.par_sort_by(|a, b| {
-        (a.body, a.partner)
-            .cmp(&(b.body, b.partner))
-            .then(b.fraction.total_cmp(&a.fraction))
+    let spheres = Spheres::of(bodies, world, &[]);
+    let indices: Vec<usize> = (0..bodies.len()).collect();
+    sorted(find(&spheres, bodies, world, &indices, tolerance))
+}
+
+/// Does as [`overlaps`] with the bodies of several processes, and names them by their numbers. Each process returns those of which it has
+/// the body, or the first one of two.
+pub(crate) fn overlaps_of(
+    part: &mut Vec<Numbered>,
+    world: World,
+    tolerance: f64,
+    team: &dyn Team,
+) -> Vec<Overlap> {
+    let tiling = Tiling::of(part, world, team);
+    tiling.migrate(part, team);
+    let halo = tiling.halo(part, team);
+    let mut all: Vec<&Numbered> = part.iter().chain(&halo).collect();
+    all.par_sort_by(|a, b| a.number.cmp(&b.number));
+    let owner = |index: usize| tiling.owner(tiling.place(&all[index].body).tile[0]);
+    let own = (0..all.len()).filter(|index| owner(*index) == team.rank());
+    let own: Vec<usize> = own.collect();
+    let spheres = Spheres::of(&all, world, &tiling.counts);
+    let mut lists = vec![Vec::new(); team.count()];
+    for overlap in find(&spheres, &all, world, &own, tolerance) {
+        let number = |index: usize| all[index].number as usize;
+        let partner = match overlap.partner {
+            Partner::Body(index) => Partner::Body(number(index)),
+            wall => wall,
+        };
+        let named = Overlap {
+            body: number(overlap.body),
+            partner,
+            ..overlap
+        };
+        lists[owner(overlap.body)].push(named.record());
+    }
+    let found = swap(team, &lists).into_iter().flatten();
+    sorted(found.map(|record| Overlap::of_record(&record)).collect())
+}
+
+/// Number of the overlaps of all processes, of which each has a list, and the one that comes first; `None` if there are none.
+pub(crate) fn deepest_of(own: &[Overlap], team: &dyn Team) -> Option<(usize, Overlap)> {
+    let mut count = [own.len() as i64];
+    team.sum(&mut count);
+    let first: Vec<[u64; 4]> = own.first().map(Overlap::record).into_iter().collect();
+    let all = swap(team, &vec![first; team.count()]).into_iter().flatten();
+    let all = all.map(|record| Overlap::of_record(&record));
+    let first = all.min_by(Overlap::order)?;
+    Some((count[0] as usize, first))
+}
+
+/// Overlaps that bodies with these indices have with others and with walls.
+fn find<B: AsRef<ModelBody> + Sync>(
+    spheres: &Spheres,
+    bodies: &[B],
+    world: World,
+    indices: &[usize],
+    tolerance: f64,
+) -> Vec<Overlap> {
+    let indices = indices.par_iter().with_min_len(64);
+    let found = indices.flat_map_iter(|&index| {
+        let mut found = Vec::new();
+        with_bodies(spheres, bodies, world, index, -tolerance, &mut found);
+        with_walls(bodies, world, index, tolerance, &mut found);
+        found
     });
-    found.dedup_by_key(|overlap| (overlap.body, overlap.partner));
-    found.par_sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    found.collect()
+}
+
+/// The deepest overlap of each two partners, the one with the largest fraction first.
+fn sorted(mut found: Vec<Overlap>) -> Vec<Overlap> {
+    let partners = |own: &Overlap| (own.body, own.partner);
+    found.par_sort_by(|a, b| {
+        let order = partners(a).cmp(&partners(b));
+        order.then(b.fraction.total_cmp(&a.fraction))
+    });
+    found.dedup_by_key(|overlap| partners(overlap));
+    found.par_sort_by(Overlap::order);
     found
+}
+
+impl Overlap {
+    /// The order of a list of overlaps of different partners.
+    pub(crate) fn order(&self, other: &Overlap) -> Ordering {
+        let order = other.fraction.total_cmp(&self.fraction);
+        order.then((self.body, self.partner).cmp(&(other.body, other.partner)))
+    }
+
+    /// The overlap as it is sent.
+    pub(crate) fn record(&self) -> [u64; 4] {
+        let partner = match self.partner {
+            Partner::Body(index) => 2 * index as u64,
+            Partner::Wall(index) => 2 * index as u64 + 1,
+        };
+        let numbers = [self.depth, self.fraction].map(f64::to_bits);
+        [self.body as u64, partner, numbers[0], numbers[1]]
+    }
+
+    pub(crate) fn of_record(&[body, partner, depth, fraction]: &[u64; 4]) -> Overlap {
+        let index = (partner / 2) as usize;
+        Overlap {
+            body: body as usize,
+            partner: match partner % 2 {
+                0 => Partner::Body(index),
+                _ => Partner::Wall(index),
+            },
+            depth: f64::from_bits(depth),
+            fraction: f64::from_bits(fraction),
+        }
+    }
 }
 
 /// The spheres of a body in the world: their centres and radii, m.
@@ -117,7 +212,8 @@ struct Spheres {
 }
 
 impl Spheres {
-    fn of(bodies: &[ModelBody], world: World) -> Spheres {
+    /// Those of some bodies, of which there are as many as these `counts` of each shape, or no others.
+    fn of<B: AsRef<ModelBody>>(bodies: &[B], world: World, counts: &[usize]) -> Spheres {
         let World { shapes, domain, .. } = world;
         let radii = shapes
             .iter()
@@ -126,8 +222,13 @@ impl Spheres {
             bodies: Vec::with_capacity(bodies.len()),
             grid: SphereGrid::new(radii),
         };
+        for (shape, count) in shapes.iter().zip(counts) {
+            for sphere in &shape.spheres {
+                all.grid.expect(sphere.radius, *count);
+            }
+        }
         for (index, body) in bodies.iter().enumerate() {
-            for (center, radius) in spheres_of(body, shapes) {
+            for (center, radius) in spheres_of(body.as_ref(), shapes) {
                 let image = domain.map_or(center, |domain| domain.wrap(center));
                 all.grid.insert(image, radius, all.bodies.len() as u32);
                 all.bodies.push(index as u32);
@@ -142,9 +243,9 @@ impl Spheres {
 ///
 /// See [`SphereGrid::for_each_near`] for `margin`. In a periodic domain the second sphere is the image in the box, and the first
 /// one the image near that.
-fn for_each_pair(
+fn for_each_pair<B: AsRef<ModelBody>>(
     spheres: &Spheres,
-    bodies: &[ModelBody],
+    bodies: &[B],
     world: World,
     index: usize,
     margin: f64,
@@ -155,12 +256,13 @@ fn for_each_pair(
     let first = spheres
         .bodies
         .partition_point(|&body| (body as usize) < index);
-    for (own, (center, radius)) in (first as u32..).zip(spheres_of(&bodies[index], shapes)) {
+    for (own, (center, radius)) in (first as u32..).zip(spheres_of(bodies[index].as_ref(), shapes))
+    {
         let mut pairs = 0;
         for_each_image(domain, center, grid.reach(radius, margin), |image| {
             grid.for_each_near(image, radius, own, margin, |other| {
                 let body = spheres.bodies[other.owner as usize] as usize;
-                if body == index || !world.collide(&bodies[index], &bodies[body]) {
+                if body == index || !world.collide(bodies[index].as_ref(), bodies[body].as_ref()) {
                     return ControlFlow::Continue(());
                 }
                 visit(own, image, radius, other);
@@ -197,9 +299,9 @@ fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: 
     }
 }
 
-fn with_bodies(
+fn with_bodies<B: AsRef<ModelBody>>(
     spheres: &Spheres,
-    bodies: &[ModelBody],
+    bodies: &[B],
     world: World,
     index: usize,
     margin: f64,
@@ -224,18 +326,19 @@ fn with_bodies(
     );
 }
 
-fn with_walls(
-    bodies: &[ModelBody],
+fn with_walls<B: AsRef<ModelBody>>(
+    bodies: &[B],
     world: World,
     index: usize,
     tolerance: f64,
     found: &mut Vec<Overlap>,
 ) {
-    if bodies[index].fixed {
+    let body = bodies[index].as_ref();
+    if body.fixed {
         return;
     }
     for (wall_index, wall) in world.walls.iter().enumerate() {
-        for (center, radius) in spheres_of(&bodies[index], world.shapes) {
+        for (center, radius) in spheres_of(body, world.shapes) {
             if let Some((depth, _)) = wall.depth(center, radius, tolerance * radius) {
                 found.push(Overlap {
                     body: index,

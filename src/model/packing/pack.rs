@@ -3,13 +3,20 @@
 //! The method is that of Lubachevsky and Stillinger (1990), but without time. Bodies start so small that they find places at
 //! random, and grow step by step. After each step, bodies that overlap are [moved apart](fn@super::overlap::relax).
 
+use std::collections::HashSet;
 use std::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::fill::{Fill, FillError, Occupied, Wanted, volume};
-use super::overlap::{self, RELAX_SWEEPS, RELAX_TOLERANCE, World, overlaps, relax};
+use super::fill::{Fill, FillError, Occupied, Together, Wanted, volume};
+use super::made::MadeFill;
+use super::overlap::team::{Alone, Numbered, Team, share_out, swap};
+use super::overlap::{
+    Overlap, Partner, RELAX_SWEEPS, RELAX_TOLERANCE, Unrelaxed, World, overlaps_of, relax_part,
+};
+use super::slab::Searchers;
 use crate::model::ModelBody;
+use crate::model::bodies::{Shared, Visit};
 use crate::model::clump::Clump;
 use crate::model::wall::{Probe, Wall};
 
@@ -34,84 +41,113 @@ impl Fill {
     /// # Errors
     /// A [`FillError`] says why the bodies cannot be packed.
     pub fn pack(&self, others: &[ModelBody], world: World) -> Result<Vec<ModelBody>, FillError> {
+        let walls = self.walls(world);
+        let others = self.near(&|act| others.iter().for_each(act), world);
+        let packing = self.packing(&others, world, &walls, None)?;
+        let packed = packing
+            .run(&Alone)
+            .map_err(|left| self.jammed(world, &left))?;
+        Ok(packed.into_iter().map(|own| own.body).collect())
+    }
+
+    /// Does as [`Fill::pack`] with several processes, each of which then has a share of the bodies. Whoever visits `others` shows all that
+    /// are there before.
+    ///
+    /// # Errors
+    /// As [`Fill::pack`].
+    #[cfg(feature = "scene")]
+    pub(crate) fn pack_together(
+        &self,
+        others: Visit,
+        world: World,
+        searchers: &dyn Searchers,
+    ) -> Result<Shared, FillError> {
+        let walls = self.walls(world);
+        let others = self.near(others, world);
+        let packing = self.packing(&others, world, &walls, Some(searchers))?;
+        let packed = searchers.pack(&packing);
+        packed.map_err(|left| self.jammed(world, &left))
+    }
+
+    /// Those of some bodies that may be in the way.
+    fn near(&self, others: Visit, world: World) -> Vec<ModelBody> {
+        let mut near = Vec::new();
+        others(&mut |body| {
+            if world.domain.is_some() || self.may_meet(body, world.shapes) {
+                near.push(*body);
+            }
+        });
+        near
+    }
+
+    /// Walls, and the faces of the region.
+    fn walls(&self, world: World) -> Vec<Probe> {
+        let mut walls = world.walls.to_vec();
+        walls.extend(self.faces(world));
+        walls
+    }
+
+    /// Mean of a number of the shapes of the mix.
+    fn mean(&self, world: World, of: impl Fn(&Clump) -> f64) -> f64 {
         let total: f64 = self.shapes.iter().map(|(_, weight)| weight).sum();
-        let mix = self.shapes.iter();
-        let mean = |of: &dyn Fn(&Clump) -> f64| {
-            let weighed = mix
-                .clone()
-                .map(|&(shape, weight)| of(&world.shapes[shape]) * weight);
-            weighed.sum::<f64>() / total
-        };
+        let weighed = self.shapes.iter();
+        let weighed = weighed.map(|&(shape, weight)| of(&world.shapes[shape]) * weight);
+        weighed.sum::<f64>() / total
+    }
+
+    fn jammed(&self, world: World, left: &Unrelaxed) -> FillError {
         let room = self.room(world.walls);
-        let part = self.count as f64 * mean(&volume) / room;
+        FillError::Jammed {
+            count: self.count,
+            solid_fraction: self.count as f64 * self.mean(world, volume) / room,
+            remaining: left.remaining,
+            worst: left.worst.fraction,
+        }
+    }
+
+    /// Places the small bodies that grow between these `walls`, those of the world and the faces of the region.
+    fn packing<'a>(
+        &self,
+        others: &'a [ModelBody],
+        world: World<'a>,
+        walls: &'a [Probe],
+        searchers: Option<&dyn Searchers>,
+    ) -> Result<Packing<'a>, FillError> {
         // At random places, bodies need about as much room as the balls around them, besides that of the bodies that are there.
         let is_inside = |body: &&ModelBody| {
             body.position.cmpge(self.min).all() && body.position.cmple(self.max).all()
         };
         let inside = others.iter().filter(is_inside);
         let taken: f64 = inside.map(|body| volume(&world.shapes[body.shape])).sum();
-        let around = mean(&|shape| 4.0 / 3.0 * PI * shape.bounding_radius().powi(3));
+        let around = self.mean(world, |shape| {
+            4.0 / 3.0 * PI * shape.bounding_radius().powi(3)
+        });
+        let room = self.room(world.walls);
         let crowd = self.count as f64 * around / (room - taken).max(THIN * room);
         let least = libm::cbrt(THIN / crowd).min(1.0);
 
-        // All shapes at their full size, and after them the same shapes while they grow.
-        let first = world.shapes.len();
-        let grown = |factor: f64| -> Vec<Clump> {
-            let small = world.shapes.iter().map(|shape| shape.scaled(factor));
-            world.shapes.iter().cloned().chain(small).collect()
-        };
-        let mut shapes = grown(least);
         let mut small = self.clone();
-        small
-            .shapes
-            .iter_mut()
-            .for_each(|(shape, _)| *shape += first);
+        for (shape, _) in &mut small.shapes {
+            *shape += world.shapes.len();
+        }
+        let shapes = grown(world.shapes, least);
         let mut occupied = Occupied::new(&shapes);
-        others
-            .iter()
-            .for_each(|body| occupied.insert(body, &shapes));
-        let placed = small.place(&shapes, &mut occupied, world.walls)?;
-
-        let mut walls = world.walls.to_vec();
-        walls.extend(self.faces(world));
-        let mut bodies: Vec<ModelBody> = others.to_vec();
-        bodies.iter_mut().for_each(|body| body.fixed = true);
-        bodies.extend(placed);
-        for step in 1..STEPS {
-            shapes = grown(libm::pow(least, 1.0 - f64::from(step) / f64::from(STEPS)));
-            let world = World {
-                shapes: &shapes,
-                walls: &walls,
-                ..world
-            };
-            // The last step moves apart the bodies that still overlap.
-            let _ = relax(&mut bodies, world, 10.0 * RELAX_TOLERANCE, SWEEPS);
+        for body in others {
+            occupied.insert(body, &shapes);
         }
-        for body in &mut bodies[others.len()..] {
-            body.shape -= first;
-        }
-        let last = World {
-            walls: &walls,
-            ..world
-        };
-        let sweeps = match self.wanted {
-            Some(Wanted::All) => 2 * SWEEPS,
-            _ => RELAX_SWEEPS,
-        };
-        while let Err(unrelaxed) = relax(&mut bodies, last, RELAX_TOLERANCE, sweeps) {
-            let count = bodies.len() - others.len();
-            let fewer = (LEFT_OUT * count as f64).ceil() as usize;
-            if self.wanted != Some(Wanted::All) || fewer >= count {
-                return Err(FillError::Jammed {
-                    count: self.count,
-                    solid_fraction: part,
-                    remaining: unrelaxed.remaining,
-                    worst: unrelaxed.worst.fraction,
-                });
-            }
-            leave_out(&mut bodies, others.len(), fewer, last);
-        }
-        Ok(bodies.split_off(others.len()))
+        let together = searchers.map(|searchers| Together {
+            searchers,
+            before: Vec::new(),
+        });
+        let all = |_: &ModelBody| true;
+        let small = small.place_made(&shapes, &mut occupied, world.walls, &all, together.as_ref());
+        Ok(Packing {
+            world: World { walls, ..world },
+            others,
+            small: small?,
+            least,
+            leaves_out: self.wanted == Some(Wanted::All),
+        })
     }
 
     /// The faces of the region, as planes that hold bodies inside.
@@ -135,31 +171,131 @@ impl Fill {
     }
 }
 
-/// Leaves out at most `count` of the bodies from `first` on: those of the deepest overlaps.
-fn leave_out(bodies: &mut Vec<ModelBody>, first: usize, count: usize, world: World) {
-    let mut gone = vec![false; bodies.len()];
-    let deepest = overlaps(bodies, world, RELAX_TOLERANCE).into_iter();
-    let own = deepest.flat_map(|overlap| {
-        let other = match overlap.partner {
-            overlap::Partner::Body(other) => other,
-            overlap::Partner::Wall(_) => overlap.body,
-        };
-        // Of two bodies the later one goes, because the bodies before `first` stay.
-        (other >= first).then_some(other)
-    });
-    let mut left = count;
-    for body in own {
-        if left == 0 {
-            break;
+/// All shapes at their full size, and after them the same shapes while they grow.
+fn grown(shapes: &[Clump], factor: f64) -> Vec<Clump> {
+    let small = shapes.iter().map(|shape| shape.scaled(factor));
+    shapes.iter().cloned().chain(small).collect()
+}
+
+/// A dense fill whose small bodies have their places, before they grow.
+pub(crate) struct Packing<'a> {
+    /// The faces of its region are among the walls.
+    pub world: World<'a>,
+    /// Bodies that are there before, and stay.
+    pub others: &'a [ModelBody],
+    /// The small bodies. Their shapes come after those of the world.
+    pub small: MadeFill,
+    /// Their size, as a fraction of the full size.
+    pub least: f64,
+    /// Whether bodies are left out that have no room.
+    pub leaves_out: bool,
+}
+
+impl Packing<'_> {
+    /// Grows the bodies, and moves them apart meanwhile. Each process of a team returns its share of them, in order.
+    ///
+    /// # Errors
+    /// On all of them, if overlaps are left.
+    pub fn run(&self, team: &dyn Team) -> Result<Vec<Numbered>, Unrelaxed> {
+        let (first, others) = (self.world.shapes.len(), self.others.len() as u32);
+        let mut part = self.start(team);
+        for step in 1..STEPS {
+            let size = libm::pow(self.least, 1.0 - f64::from(step) / f64::from(STEPS));
+            let shapes = grown(self.world.shapes, size);
+            let world = World {
+                shapes: &shapes,
+                ..self.world
+            };
+            // The last step moves apart the bodies that still overlap.
+            let _ = relax_part(&mut part, world, 10.0 * RELAX_TOLERANCE, SWEEPS, team);
         }
-        left -= usize::from(!gone[body]);
-        gone[body] = true;
+        for own in part.iter_mut().filter(|own| own.number >= others) {
+            own.body.shape -= first;
+        }
+        let sweeps = match self.leaves_out {
+            true => 2 * SWEEPS,
+            false => RELAX_SWEEPS,
+        };
+        while let Err(left) = relax_part(&mut part, self.world, RELAX_TOLERANCE, sweeps, team) {
+            let mut count = [part.len() as i64];
+            team.sum(&mut count);
+            let count = count[0] as usize - self.others.len();
+            let fewer = (LEFT_OUT * count as f64).ceil() as usize;
+            if !self.leaves_out || fewer >= count {
+                return Err(left);
+            }
+            self.leave_out(&mut part, fewer, team);
+        }
+        part.retain(|own| own.number >= others);
+        part.iter_mut().for_each(|own| own.number -= others);
+        share_out(&mut part, team);
+        Ok(part)
     }
-    let mut index = 0;
-    bodies.retain(|_| {
-        index += 1;
-        !gone[index - 1]
-    });
+
+    /// An equal share of all bodies.
+    fn start(&self, team: &dyn Team) -> Vec<Numbered> {
+        let total = self.others.len() + self.small.numbers.count as usize;
+        let end = |rank: usize| total * rank / team.count();
+        let share = end(team.rank())..end(team.rank() + 1);
+        let mut part = Vec::with_capacity(share.len());
+        let mut number = 0;
+        let mut add = |body: &ModelBody, fixed: bool| {
+            if share.contains(&number) {
+                part.push(Numbered {
+                    number: number as u32,
+                    body: ModelBody { fixed, ..*body },
+                });
+            }
+            number += 1;
+        };
+        self.others.iter().for_each(|body| add(body, true));
+        self.small.each(&mut |body| add(body, false));
+        part
+    }
+
+    /// Leaves out at most `count` of the bodies that are packed: those of the deepest overlaps. The rest gets the numbers without gaps.
+    fn leave_out(&self, part: &mut Vec<Numbered>, count: usize, team: &dyn Team) {
+        // Of two bodies the later one goes, because those that are there before stay.
+        let later = |overlap: &Overlap| match overlap.partner {
+            Partner::Body(other) => other,
+            Partner::Wall(_) => overlap.body,
+        };
+        let deepest = overlaps_of(part, self.world, RELAX_TOLERANCE, team);
+        let (own, _) = self.first_of(deepest.into_iter(), later, count);
+        let mut lists = vec![Vec::new(); team.count()];
+        lists[0] = own.iter().map(Overlap::record).collect();
+        let all = swap(team, &lists).into_iter().flatten();
+        let mut all: Vec<Overlap> = all.map(|record| Overlap::of_record(&record)).collect();
+        all.sort_by(Overlap::order);
+        let (_, mut gone) = self.first_of(all.into_iter(), later, count);
+        gone.sort_unstable();
+        let gone = swap(team, &vec![gone; team.count()]).swap_remove(0);
+        part.retain(|own| gone.binary_search(&own.number).is_err());
+        for own in part {
+            own.number -= gone.partition_point(|number| *number < own.number) as u32;
+        }
+    }
+
+    /// The first overlaps that name so many bodies that are packed, and these.
+    fn first_of(
+        &self,
+        overlaps: impl Iterator<Item = Overlap>,
+        name: impl Fn(&Overlap) -> usize,
+        count: usize,
+    ) -> (Vec<Overlap>, Vec<u32>) {
+        let mut named = HashSet::new();
+        let mut order = Vec::new();
+        let is_wanted = |overlap: &Overlap| {
+            let body = name(overlap) as u32;
+            let is_new = body as usize >= self.others.len() && named.insert(body);
+            if is_new {
+                order.push(body);
+            }
+            is_new
+        };
+        let overlaps = overlaps.filter(is_wanted).take(count).collect();
+        (overlaps, order)
+    }
 }
 
 #[cfg(test)]
@@ -170,7 +306,9 @@ mod tests {
     use crate::model::Domain;
     use crate::model::clump::shapes;
     use crate::model::packing::fill::{Orientation, Placement};
+    use crate::model::packing::overlap::team::tests::on_team;
     use crate::model::packing::overlap::tests::{ball, body, clump, world};
+    use crate::model::packing::overlap::{self, overlaps};
     use crate::model::quantity::Quantities;
 
     fn fill(wanted: Option<Wanted>, shapes: &[usize]) -> Fill {
@@ -255,6 +393,54 @@ mod tests {
         assert_inside(&bodies, &own, &shapes);
         // The boulder leaves 0.887 of the room, and a cube of eight balls is half empty itself.
         assert!((0.3..0.45).contains(&part), "{part}");
+    }
+
+    #[test]
+    fn each_process_gets_its_share_of_what_one_process_packs() {
+        let shapes = [ball(0.07), ball(0.3), clump(shapes::cube(2, 0.05, None))];
+        let boulder = [body(1, DVec3::new(0.5, 0.5, 0.0))];
+        let floor = [overlap::tests::plane(
+            DVec3::NEG_Y * 0.1,
+            DVec3::new(0.0, 0.8, 0.6),
+        )];
+        let world = world(&shapes, &floor, None);
+        for wanted in [Wanted::All, Wanted::SolidFraction(0.2)] {
+            let mut own = fill(Some(wanted), &[0, 2]);
+            own.max.x = 2.0;
+            own.settle_count(&shapes, &floor);
+            let expected = own.pack(&boulder, world).expect("room");
+            // Some are left out of as many as fit.
+            assert_eq!(expected.len() < own.count, wanted == Wanted::All);
+            let walls = own.walls(world);
+            let packing = own.packing(&boulder, world, &walls, None).expect("room");
+            for count in [1, 2, 3] {
+                let shares = on_team(count, |team| packing.run(team).expect("room"));
+                let mut found = Vec::new();
+                for share in shares {
+                    let equal = expected.len() / count;
+                    assert!((equal..=equal + 1).contains(&share.len()));
+                    for own in share {
+                        assert_eq!(own.number as usize, found.len());
+                        found.push(own.body);
+                    }
+                }
+                assert!(found == expected, "{count} processes");
+            }
+        }
+    }
+
+    #[test]
+    fn all_processes_see_that_there_are_too_many() {
+        let shapes = [ball(0.1)];
+        let world = world(&shapes, &[], None);
+        let mut own = fill(Some(Wanted::SolidFraction(0.75)), &[0]);
+        own.settle_count(&shapes, &[]);
+        let walls = own.walls(world);
+        let packing = own.packing(&[], world, &walls, None).expect("room");
+        let expected = packing.run(&Alone).expect_err("too many");
+        for left in on_team(3, |team| packing.run(team).expect_err("too many")) {
+            assert_eq!(left, expected);
+        }
     }
 
     #[test]

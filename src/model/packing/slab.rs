@@ -7,8 +7,11 @@ use glam::{DQuat, DVec3};
 use super::covered::Covered;
 use super::made::MadeFill;
 use super::occupied::{Occupied, TOUCH};
+use super::overlap::Unrelaxed;
+use super::pack::Packing;
 use super::search::Surroundings;
 use crate::model::ModelBody;
+use crate::model::bodies::Shared;
 use crate::model::clump::{Clump, ClumpSphere};
 
 /// A slab of a region: tries whose centre of mass is in it.
@@ -74,6 +77,12 @@ pub(crate) trait Searchers {
 
     /// Ends with this fill.
     fn end(&self);
+
+    /// Packs bodies, of which each then has a share.
+    ///
+    /// # Errors
+    /// If overlaps are left.
+    fn pack(&self, packing: &Packing) -> Result<Shared, Unrelaxed>;
 }
 
 /// A question to searchers.
@@ -204,7 +213,7 @@ impl SlabSearch {
 }
 
 /// A shape of which nothing but the spheres matters.
-fn bare(spheres: Vec<ClumpSphere>) -> Clump {
+pub(crate) fn bare(spheres: Vec<ClumpSphere>) -> Clump {
     Clump {
         name: String::new(),
         materials: Vec::new(),

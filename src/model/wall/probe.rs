@@ -50,6 +50,11 @@ impl Probe {
         }
     }
 
+    /// The wall.
+    pub(crate) fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
     /// Moves the probe to the present pose of the wall.
     pub fn move_to(&mut self, pose: Pose) {
         if self.normal.is_some() {

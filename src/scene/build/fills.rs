@@ -10,7 +10,7 @@ use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
 use super::overlaps::Kept;
 use super::{DEEP_OVERLAP, MAX_SPHERES};
-use crate::model::bodies::Piece;
+use crate::model::bodies::{Piece, Shared, Visit};
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied, Together, Wanted, volume};
@@ -34,6 +34,7 @@ impl Check {
             let [here, all] = all.counts();
             here as f64 / all as f64
         });
+        let is_spread = may_be_made(file, searchers.is_some());
         let counts: Vec<f64> = shapes
             .clumps
             .iter()
@@ -100,8 +101,10 @@ impl Check {
             total += spheres;
             held += spheres
                 * match fill.placement {
-                    Placement::Grid if may_be_made(file) => 0.0,
-                    Placement::Random if may_be_made(file) => parts * memory::SEARCHED as f64,
+                    Placement::Grid if is_spread => 0.0,
+                    Placement::Random if is_spread => parts * memory::SEARCHED as f64,
+                    Placement::Packed if is_spread => parts * memory::PACKED as f64,
+                    Placement::Packed => memory::PACKED as f64,
                     _ => memory::PREPARED as f64,
                 };
             let count = match fill.count {
@@ -307,11 +310,11 @@ impl Check {
         kept: &Kept,
         searchers: Option<&dyn Searchers>,
     ) -> Result<Bodies, Vec<Problem>> {
-        if are_made(file, fills, world) {
+        if are_made(file, fills, world, searchers.is_some()) {
             let placed = self.place_some(bodies.clone(), fills, world, true, searchers)?;
             let listed = placed.pieces.iter().filter_map(|piece| match piece {
                 Piece::List(list) => Some(&list[..]),
-                Piece::Fill(_) => None,
+                Piece::Fill(_) | Piece::Shared(_) => None,
             });
             // Bodies of a fill keep away from all that were there before.
             let mut deep =
@@ -326,7 +329,7 @@ impl Check {
         self.notes.extend(placed.notes);
         let bodies = placed.pieces.into_iter().flat_map(|piece| match piece {
             Piece::List(list) => list,
-            Piece::Fill(_) => unreachable!("all bodies are listed"),
+            Piece::Fill(_) | Piece::Shared(_) => unreachable!("all bodies are listed"),
         });
         let bodies = self.initial_overlap(file, bodies.collect(), fills, world, kept)?;
         Ok(bodies.into())
@@ -353,7 +356,24 @@ impl Check {
             let fill = &fills[index];
             let mut counted = Counted::new(shapes, fill.wanted.is_some());
             let unplaced = |error| vec![unplaced(index, &error)];
-            if made && is_made(fill) {
+            if let (true, Some(searchers), fill::Placement::Packed) =
+                (made, searchers, fill.placement)
+            {
+                let own = placed
+                    .pack(fill, &list, world, searchers)
+                    .map_err(unplaced)?;
+                let later = &fills[index + 1..];
+                if fill.wanted.is_some() || !later.is_empty() {
+                    own.holder.visit(&mut |body| {
+                        counted.add(body);
+                        if later.iter().any(|later| later.may_meet(body, shapes)) {
+                            occupied.insert(body, shapes);
+                        }
+                    });
+                }
+                placed.pieces.push(Piece::List(std::mem::take(&mut list)));
+                placed.pieces.push(Piece::Shared(own));
+            } else if made && is_made(fill) {
                 let own = placed
                     .next(fill, &fills[index + 1..], world, &mut occupied, searchers)
                     .map_err(unplaced)?;
@@ -434,6 +454,21 @@ impl PlacedFills {
         Ok(made)
     }
 
+    /// Packs a fill with other processes, between the bodies that were placed before and those of a `list` after them.
+    fn pack(
+        &self,
+        fill: &fill::Fill,
+        list: &[ModelBody],
+        world: World,
+        searchers: &dyn Searchers,
+    ) -> Result<Shared, FillError> {
+        let others: Visit = &|act| {
+            self.pieces.iter().for_each(|piece| piece.visit(act));
+            list.iter().for_each(act);
+        };
+        fill.pack_together(others, world, searchers)
+    }
+
     fn random_fills(&self) -> impl Iterator<Item = &MadeFill> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Fill(fill) if matches!(fill.sites, Sites::Random(_)) => Some(fill),
@@ -486,18 +521,21 @@ fn is_made(fill: &fill::Fill) -> bool {
     }
 }
 
-/// Whether nobody has to know all bodies of a scene at once, so those of fills may be made when they are wanted.
-fn may_be_made(file: &SceneFile) -> bool {
+/// Whether nobody has to know all bodies of a scene at once, so those of fills may be made when they are wanted, or be elsewhere if a
+/// cluster `packs` them.
+fn may_be_made(file: &SceneFile, packs: bool) -> bool {
     let packed = |fill: &format::Fill| fill.placement == Placement::Packed;
-    // Fills do not look at images of bodies in a periodic box: whether these overlap is found out afterwards.
+    let can_be_packed = packs || !file.fills.iter().any(packed);
+    // Only those that are packed look at images of bodies in a periodic box: whether others overlap is found out afterwards.
     let alone = file.bodies.is_empty() && file.start.is_none() && file.fills.len() == 1;
-    file.bonds.is_empty() && !file.fills.iter().any(packed) && (file.domain.is_none() || alone)
+    let sees_images = file.domain.is_none() || alone || file.fills.iter().all(packed);
+    file.bonds.is_empty() && can_be_packed && sees_images
 }
 
-/// Whether the bodies of fills are made when they are wanted: there are many of them, and none of them overlaps an image of
-/// another one.
-fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World) -> bool {
-    let made = fills.iter().filter(|fill| is_made(fill));
+/// Whether the bodies of fills are made when they are wanted, or are elsewhere if a cluster `packs` them: there are many of them, and none
+/// of them overlaps an image of another one.
+fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World, packs: bool) -> bool {
+    let made = fills.iter().filter(|fill| packs || is_made(fill));
     let count: usize = made.map(|fill| fill.count).sum();
     let overlaps_no_image = world.domain.is_none_or(|domain| {
         let period = domain.period();
@@ -507,7 +545,7 @@ fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World) -> bool {
         };
         !fills.iter().any(spans)
     });
-    count >= MANY && may_be_made(file) && overlaps_no_image
+    count >= MANY && may_be_made(file, packs) && overlaps_no_image
 }
 
 fn unplaced(index: usize, error: &FillError) -> Problem {

@@ -31,6 +31,7 @@ use super::error::{Problem, exact, rounded};
 use super::files::Folder;
 use super::format::{self, SceneFile};
 use super::placed::Places;
+use crate::model::bodies::Visit;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::Forces;
@@ -211,7 +212,7 @@ pub(super) fn build(
         .chain(breakage::flying(&breakage, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
-    let moving: contact::Each = &|act| {
+    let moving: Visit = &|act| {
         bodies.visit(&mut *act);
         later.iter().for_each(act);
     };

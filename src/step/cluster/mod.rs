@@ -39,7 +39,7 @@
 //! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
 //! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of large fills that are in its block, and gets
-//! others from rank 0. Only where a state takes the place of that of before, the copy is the state until the first step, and the ranks
+//! others from rank 0, or from the ranks that have packed them (`pack.rs`). Only where a state takes the place of that of before, the copy is the state until the first step, and the ranks
 //! have no bodies until then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there,
 //! some at a time.
 
@@ -48,6 +48,7 @@ mod bytes;
 mod device;
 mod edges;
 mod engine;
+mod pack;
 mod part;
 mod pieces;
 mod post;
@@ -75,6 +76,7 @@ use search::RankSearch;
 use share::RankShare;
 use start::{Listed, Recipe, Whole};
 
+use crate::model::bodies::Piece;
 use crate::model::error::{Error, Result};
 use crate::model::{Model, ModelBody};
 use crate::state::layout::{Body, Bond, Params, WALL_STEPS};
@@ -105,7 +107,7 @@ pub fn serve(ranks: Arc<dyn Ranks>, clock: Option<Clock>, work: Work) {
         let mut message = Vec::new();
         ranks.broadcast(&mut message);
         if let Some(message) = Command::Search.strip(&message) {
-            search.obey(&*ranks, message);
+            search.obey(&*ranks, message, &mut part.shares);
         } else if let Some(message) = Command::Work.strip(&message) {
             RankShare::work(&mut part, work, message, &Identities::default());
         } else if !part.obey(&message).1 {
@@ -201,7 +203,13 @@ impl ClusterEngine {
         self.ranks.broadcast(&mut message.0);
         self.part.engine.forget();
         let Part { edges, state, .. } = &mut self.part;
-        edges.make(state, &recipe, Some(&Listed::of(model, whole)));
+        let pieces = model.bodies.pieces();
+        let shares = pieces.iter().filter_map(|piece| match piece {
+            Piece::Shared(shared) => Some((shared.holder.number(), shared.holder.own())),
+            _ => None,
+        });
+        let shares = shares.collect();
+        edges.make(state, &recipe, Some(&Listed::of(model, whole)), &shares);
     }
 
     /// Costs of the steps since the last [`Engine::replace`].

@@ -12,6 +12,7 @@ use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::edges::{Edges, Entry};
 use super::engine::{RankEngine, Wanted};
+use super::pack::Shares;
 use super::post::{Counts, Post};
 use super::scribe::Scribe;
 use super::start::Recipe;
@@ -144,6 +145,8 @@ pub(super) struct Part {
     pub engine: RankEngine,
     pub state: State,
     pub edges: Edges,
+    /// Bodies that this rank has of those that all ranks have packed together.
+    pub shares: Shares,
     /// At rank 0: what the host has of the file that is to be written next, with the places of these bytes.
     pub pieces: Vec<(u64, Vec<u8>)>,
 }
@@ -167,6 +170,7 @@ impl Part {
             engine: RankEngine::default(),
             state: State::default(),
             edges: Edges::new(Post::new(ranks, clock)),
+            shares: Shares::new(),
             pieces: Vec::new(),
         }
     }
@@ -211,7 +215,11 @@ impl Part {
             }
             Command::Make => {
                 let recipe = Recipe::read(&mut message);
-                self.edges.make(&mut self.state, &recipe, None);
+                let shares = self.shares.iter();
+                let shares = shares
+                    .map(|(number, share)| (*number, &share[..]))
+                    .collect();
+                self.edges.make(&mut self.state, &recipe, None, &shares);
                 None
             }
             Command::Step => {

@@ -1,31 +1,41 @@
-//! Places of random fills: rank 0 asks, and each rank looks for those in its slab of the region.
+//! Places of fills that the ranks find together: of a random fill, rank 0 asks, and each rank looks for those in its slab of the region.
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::engine::threads_of;
+use super::pack::{Holding, Shares, pack, show, write_packing};
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
+use crate::model::ModelBody;
+use crate::model::bodies::Shared;
 use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
+use crate::model::packing::overlap::Unrelaxed;
+use crate::model::packing::pack::Packing;
 use crate::model::packing::slab::{Asked, Searchers, SlabSearch};
 
 /// A question or an order of rank 0 to a search.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Ask {
+pub(super) enum Ask {
     Begin,
     Look,
     End,
+    /// Pack a dense fill.
+    Pack,
+    /// Show some of the bodies that a rank has of one.
+    Show,
 }
 
 impl Ask {
-    const ALL: [Ask; 3] = [Ask::Begin, Ask::Look, Ask::End];
+    const ALL: [Ask; 5] = [Ask::Begin, Ask::Look, Ask::End, Ask::Pack, Ask::Show];
 
-    fn message(self) -> Writer {
+    pub fn message(self) -> Writer {
         let mut message = Command::Search.message();
         message.put(self as u8);
         message
@@ -38,7 +48,7 @@ pub(super) struct RankSearch(Option<(SlabSearch, Threads)>);
 
 impl RankSearch {
     /// Does what a message says. Returns what all ranks have found, at rank 0.
-    pub fn obey(&mut self, ranks: &dyn Ranks, message: &[u8]) -> Vec<Vec<u8>> {
+    pub fn obey(&mut self, ranks: &dyn Ranks, message: &[u8], shares: &mut Shares) -> Vec<Vec<u8>> {
         let mut message = Reader(message);
         match Ask::ALL[message.take::<u8>() as usize] {
             Ask::Begin => {
@@ -59,11 +69,19 @@ impl RankSearch {
                 self.0 = None;
                 Vec::new()
             }
+            Ask::Pack => {
+                let number = message.take();
+                if let Ok((share, _)) = pack(ranks, &mut message) {
+                    shares.insert(number, share);
+                }
+                Vec::new()
+            }
+            Ask::Show => show(ranks, &mut message, shares),
         }
     }
 }
 
-fn threads(ranks: &dyn Ranks) -> Threads {
+pub(super) fn threads(ranks: &dyn Ranks) -> Threads {
     match Threads::start(Some(threads_of(ranks))) {
         Ok(threads) => threads,
         Err(error) => ranks.abort(&format!(
@@ -111,7 +129,8 @@ impl RankSearchers {
         let mut message = message.0;
         self.ranks.broadcast(&mut message);
         let message = Command::Search.strip(&message).expect("it is of a search");
-        self.own.borrow_mut().obey(&*self.ranks, message)
+        let mut own = self.own.borrow_mut();
+        own.obey(&*self.ranks, message, &mut Shares::new())
     }
 }
 
@@ -153,5 +172,32 @@ impl Searchers for RankSearchers {
 
     fn end(&self) {
         self.tell(Ask::End.message());
+    }
+
+    fn pack(&self, packing: &Packing) -> Result<Shared, Unrelaxed> {
+        /// Number of the next shares.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut message = Ask::Pack.message();
+        message.put(number);
+        let before = message.0.len();
+        write_packing(packing, &mut message);
+        self.ranks.broadcast(&mut message.0);
+        let (own, counts) = pack(&*self.ranks, &mut Reader(&message.0[before..]))?;
+        let shapes = packing.world.shapes.len();
+        let kinds = packing.small.kinds().map(|kind| ModelBody {
+            shape: kind.shape - shapes,
+            ..kind
+        });
+        Ok(Shared {
+            kinds: kinds.collect(),
+            holder: Arc::new(Holding {
+                ranks: Arc::clone(&self.ranks),
+                number,
+                own,
+                counts: counts.iter().map(|own| own[0]).collect(),
+            }),
+            counts,
+        })
     }
 }

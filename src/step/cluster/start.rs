@@ -1,6 +1,7 @@
 //! Bodies at the start: each rank makes those of large fills that are in its block, and rank 0 gives out all others.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,11 +34,20 @@ pub(super) struct Recipe {
     /// See [`State::origin`].
     origin: DVec3,
     moulds: Moulds,
-    /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list.
-    pieces: Vec<Piece<[u32; 2]>>,
+    /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list, or each rank has a share of.
+    pieces: Vec<Piece<[u32; 2], MadeFill, ShareCounts>>,
     /// Whether bodies bring contacts from another run.
     contacts: bool,
 }
+
+/// Number of shares, and of the bodies and spheres that each rank has.
+struct ShareCounts {
+    number: u64,
+    counts: Vec<[u32; 2]>,
+}
+
+/// Bodies that a rank has of those that all ranks have packed, by the numbers of the shares.
+pub(super) type OwnShares<'a> = BTreeMap<u64, &'a [ModelBody]>;
 
 impl Recipe {
     /// Describes the bodies of a model, whose state this is.
@@ -52,6 +62,10 @@ impl Recipe {
         let pieces = model.bodies.pieces().into_iter().map(|piece| match piece {
             Piece::List(list) => Piece::List([list.len() as u32, spheres(list)]),
             Piece::Fill(fill) => Piece::Fill(fill.clone()),
+            Piece::Shared(shared) => Piece::Shared(ShareCounts {
+                number: shared.holder.number(),
+                counts: shared.counts.clone(),
+            }),
         });
         Recipe {
             origin: state.origin,
@@ -68,10 +82,20 @@ impl Recipe {
         message.put_all(&self.moulds.shapes);
         message.put(self.pieces.len() as u64);
         for piece in &self.pieces {
-            message.put(u32::from(matches!(piece, Piece::Fill(_))));
             match piece {
-                Piece::List(counts) => message.put(*counts),
-                Piece::Fill(fill) => write_fill(fill, message),
+                Piece::List(counts) => {
+                    message.put(0u32);
+                    message.put(*counts);
+                }
+                Piece::Fill(fill) => {
+                    message.put(1u32);
+                    write_fill(fill, message);
+                }
+                Piece::Shared(ShareCounts { number, counts }) => {
+                    message.put(2u32);
+                    message.put(*number);
+                    message.put_all(counts);
+                }
             }
         }
     }
@@ -87,7 +111,11 @@ impl Recipe {
         let count: u64 = message.take();
         let pieces = (0..count).map(|_| match message.take::<u32>() {
             0 => Piece::List(message.take()),
-            _ => Piece::Fill(read_fill(message)),
+            1 => Piece::Fill(read_fill(message)),
+            _ => Piece::Shared(ShareCounts {
+                number: message.take(),
+                counts: message.take_all(),
+            }),
         });
         Recipe {
             origin,
@@ -153,7 +181,7 @@ fn read_sites(message: &mut Reader) -> Sites {
 
 /// Bodies that rank 0 has in lists.
 pub(super) struct Listed<'a> {
-    /// One for each piece of the model, empty for fills.
+    /// One for each piece of the model, empty for all that is no list.
     lists: Vec<&'a [ModelBody]>,
     /// A state of the model without bodies.
     empty: State,
@@ -167,7 +195,7 @@ impl<'a> Listed<'a> {
     pub fn of(model: &'a Model, state: &'a State) -> Listed<'a> {
         let lists = model.bodies.pieces().into_iter().map(|piece| match piece {
             Piece::List(list) => list,
-            Piece::Fill(_) => &[],
+            Piece::Fill(_) | Piece::Shared(_) => &[],
         });
         Listed {
             lists: lists.collect(),
@@ -214,9 +242,10 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Has rank 0 `send` a message to each rank about some of so many bodies at a time, and each `receive` its own.
+/// Has a rank `send` a message to each about some of so many bodies at a time, and each `receive` its own.
 fn in_rounds(
     ranks: &dyn Ranks,
+    from: usize,
     bodies: usize,
     mut send: impl FnMut(Range<usize>, &mut [Writer]),
     mut receive: impl FnMut(&mut Reader),
@@ -224,11 +253,11 @@ fn in_rounds(
     let size = bodies.div_ceil(TIMES).clamp(1, GIVEN);
     for first in (0..bodies).step_by(size) {
         let mut messages = vec![Writer::default(); ranks.count()];
-        if ranks.rank() == 0 {
+        if ranks.rank() == from {
             send(first..bodies.min(first + size), &mut messages);
         }
         let messages = messages.into_iter().map(|message| message.0).collect();
-        receive(&mut Reader(&ranks.all_to_all(messages)[0]));
+        receive(&mut Reader(&ranks.all_to_all(messages)[from]));
     }
 }
 
@@ -254,11 +283,18 @@ fn place_of(state: &State, body: &ModelBody) -> Place {
 }
 
 impl Edges {
-    /// Makes the bodies with which a model starts, each on the rank in whose block it is; rank 0 has those that are `listed`.
-    pub fn make(&mut self, part: &mut State, recipe: &Recipe, listed: Option<&Listed>) {
+    /// Makes the bodies with which a model starts, each on the rank in whose block it is; rank 0 has those that are `listed`, and each rank
+    /// its `shares`.
+    pub fn make(
+        &mut self,
+        part: &mut State,
+        recipe: &Recipe,
+        listed: Option<&Listed>,
+        shares: &OwnShares,
+    ) {
         part.origin = recipe.origin;
         let ranks = Arc::clone(&self.post.ranks);
-        let costs = share(&*ranks, part, recipe, listed);
+        let costs = share(&*ranks, part, recipe, listed, shares);
         self.cut_first(part, costs);
         let mut come = Come::default();
         let mut before = [0; 2];
@@ -270,6 +306,15 @@ impl Edges {
                     let bodies = counts[0] as usize;
                     self.take_list(part, recipe, bodies, list, before, &mut come);
                     before = [0, 1].map(|k| before[k] + counts[k]);
+                }
+                Piece::Shared(ShareCounts { number, counts }) => {
+                    for (from, counts) in counts.iter().enumerate() {
+                        let own = shares.get(number).filter(|_| from == ranks.rank());
+                        let own = own.copied().unwrap_or_default();
+                        let bodies = counts[0] as usize;
+                        self.take_share(part, &recipe.moulds, (from, bodies, own), before);
+                        before = [0, 1].map(|k| before[k] + counts[k]);
+                    }
                 }
             }
         }
@@ -310,7 +355,7 @@ impl Edges {
                 messages[owner].put_all(&costs);
             }
         };
-        in_rounds(&*ranks, bodies, send, |message| costs.receive(message));
+        in_rounds(&*ranks, 0, bodies, send, |message| costs.receive(message));
         self.cut_first(part, costs);
 
         let blocks = self.blocks.as_ref().expect("space has been cut");
@@ -331,7 +376,7 @@ impl Edges {
                 write_moved(&given.state, index, entry, bonds, message, |sphere| sphere);
             }
         };
-        in_rounds(&*ranks, bodies, send, |message| {
+        in_rounds(&*ranks, 0, bodies, send, |message| {
             come.read_all(part, message)
         });
         self.gather(part, Vec::new(), come);
@@ -425,10 +470,44 @@ impl Edges {
             }
             spheres += some.params.sphere_count;
         };
-        in_rounds(&*ranks, bodies, send, |message| {
+        in_rounds(&*ranks, 0, bodies, send, |message| {
             come.read_all(part, message);
             if !recipe.contacts {
                 add_new(part, entries, come);
+            }
+        });
+    }
+
+    /// Takes those of the bodies of a rank's share that are in the block of this one. So many bodies and spheres come `before` it.
+    fn take_share(
+        &mut self,
+        part: &mut State,
+        moulds: &Moulds,
+        (from, bodies, own): (usize, usize, &[ModelBody]),
+        before: [u32; 2],
+    ) {
+        let ranks = Arc::clone(&self.post.ranks);
+        let mut spheres = before[1];
+        let origin = part.outline();
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        let entries = &mut self.entries;
+        let send = |bodies: Range<usize>, messages: &mut [Writer]| {
+            for (index, body) in bodies.clone().zip(&own[bodies]) {
+                let message = &mut messages[blocks.owner(&place_of(&origin, body))];
+                message.put([before[0] + index as u32, spheres]);
+                message.put(body.numbers());
+                spheres += moulds.shapes[body.shape].sphere_count;
+            }
+        };
+        in_rounds(&*ranks, from, bodies, send, |message| {
+            while !message.is_empty() {
+                let [body, first_sphere]: [u32; 2] = message.take();
+                entries.push(Entry {
+                    body,
+                    first_sphere,
+                    ghost: false,
+                });
+                part.push_body(moulds, &ModelBody::from_numbers(&message.take()));
             }
         });
     }
@@ -464,7 +543,13 @@ fn add_new(part: &mut State, entries: &mut Vec<Entry>, come: &mut Come) {
 }
 
 /// The places and costs of an equal share of the bodies, whatever they are, so that no rank has all.
-fn share(ranks: &dyn Ranks, part: &State, recipe: &Recipe, listed: Option<&Listed>) -> Costs {
+fn share(
+    ranks: &dyn Ranks,
+    part: &State,
+    recipe: &Recipe,
+    listed: Option<&Listed>,
+    shares: &OwnShares,
+) -> Costs {
     let (rank, count) = (ranks.rank() as u64, ranks.count() as u64);
     let cost =
         |body: &ModelBody| SPHERE_COST * u64::from(recipe.moulds.shapes[body.shape].sphere_count);
@@ -497,7 +582,13 @@ fn share(ranks: &dyn Ranks, part: &State, recipe: &Recipe, listed: Option<&Liste
                     message.put_all(&list.iter().map(cost).collect::<Vec<_>>());
                 };
                 let bodies = counts[0] as usize;
-                in_rounds(ranks, bodies, send, |message| own.receive(message));
+                in_rounds(ranks, 0, bodies, send, |message| own.receive(message));
+            }
+            Piece::Shared(ShareCounts { number, .. }) => {
+                let share = shares.get(number).copied().unwrap_or_default().iter();
+                own.places
+                    .extend(share.clone().map(|body| place_of(part, body)));
+                own.costs.extend(share.map(cost));
             }
         }
     }

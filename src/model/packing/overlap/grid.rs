@@ -43,6 +43,14 @@ impl SphereGrid {
         Self { levels }
     }
 
+    /// Tells that there are so many more spheres of this radius (m) in all, of which the grid has a part.
+    ///
+    /// A grid that knows this shows its spheres in the order in which a grid with all of them does.
+    pub fn expect(&mut self, radius: f64, count: usize) {
+        let level = self.level_of(radius);
+        self.levels[level].expected += count;
+    }
+
     /// Adds a sphere with its centre and radius in m.
     ///
     /// The grid must have been made for its radius, and its owner must not be less than the owner of any sphere before it.
@@ -138,6 +146,8 @@ struct Level {
     /// Latest sphere of each bucket; the number of buckets is a power of two.
     heads: Vec<u32>,
     spheres: Vec<GridSphere>,
+    /// Number of spheres of grids of which this one has a part; 0 if it is all.
+    expected: usize,
 }
 
 impl Level {
@@ -147,6 +157,7 @@ impl Level {
             cells_per_metre: 0.5 / radius,
             heads: vec![NONE; 64],
             spheres: Vec::new(),
+            expected: 0,
         }
     }
 
@@ -210,7 +221,7 @@ impl Level {
         let cells: f64 = (0..3)
             .map(|i| high[i] as f64 - low[i] as f64 + 1.0)
             .product();
-        if cells > self.spheres.len() as f64 {
+        if cells > self.spheres.len().max(self.expected) as f64 {
             let first = self
                 .spheres
                 .partition_point(|sphere| sphere.owner < first_owner);

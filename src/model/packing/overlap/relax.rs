@@ -3,14 +3,15 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use thiserror::Error;
 
-use super::{Overlap, Spheres, World, for_each_pair, overlaps, spheres_of};
+use super::team::{Alone, InTile, Numbered, Record, Team, Tiling, swap};
+use super::{Overlap, Spheres, World, deepest_of, for_each_pair, overlaps_of, spheres_of};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
-use crate::model::clump::Clump;
 
 /// Largest overlap that relaxing leaves, as a fraction of the smaller radius.
 pub const RELAX_TOLERANCE: f64 = 1e-3;
@@ -20,13 +21,11 @@ pub const RELAX_SWEEPS: usize = 2000;
 /// Number of sweeps of a round. The first one of a round unlocks clumps, and neighbours are searched between rounds.
 const ROUND: usize = 16;
 /// Gap up to which two spheres count as neighbours, as a fraction of the smaller radius.
-const MARGIN: f64 = 0.2;
+pub(super) const MARGIN: f64 = 0.2;
 /// Overlap above which a pair counts as locked in some sweeps, as a fraction of the smaller radius.
 const UNLOCK_DEPTH: f64 = 0.2;
 /// Distance of centres below which they give no direction, as a fraction of the sum of the radii.
 const COINCIDENT: f64 = 1e-6;
-/// Fraction of the bodies whose neighbours of their own size are in their tile or beside it.
-const MOST: f64 = 0.98;
 /// Tiles that a thread takes in one go at least.
 const LEAST_TILES: usize = 8;
 
@@ -76,12 +75,45 @@ pub fn relax(
     tolerance: f64,
     max_sweeps: usize,
 ) -> Result<RelaxReport, Unrelaxed> {
-    let start: Vec<DVec3> = bodies.iter().map(|body| body.position).collect();
+    let numbered = (0..).zip(bodies.iter());
+    let numbered = numbered.map(|(number, body)| Numbered {
+        number,
+        body: *body,
+    });
+    let mut part: Vec<Numbered> = numbered.collect();
+    let sweeps = relax_part(&mut part, world, tolerance, max_sweeps, &Alone);
+    let (mut moved, mut largest_move) = (0, 0.0f64);
+    for (body, own) in bodies.iter_mut().zip(&part) {
+        let distance = own.body.position.distance(body.position);
+        moved += usize::from(distance > 0.0);
+        largest_move = largest_move.max(distance);
+        body.position = own.body.position;
+    }
+    Ok(RelaxReport {
+        sweeps: sweeps?,
+        moved,
+        largest_move,
+    })
+}
+
+/// Does as [`relax`] with the bodies of several processes, of which this one has a `part`, in the order of their numbers: afterwards that of
+/// a slab of space. Returns the number of sweeps.
+///
+/// # Errors
+///
+/// As [`relax`], on all of them.
+pub(crate) fn relax_part(
+    part: &mut Vec<Numbered>,
+    world: World,
+    tolerance: f64,
+    max_sweeps: usize,
+    team: &dyn Team,
+) -> Result<usize, Unrelaxed> {
     // The aim is a little below the tolerance, because the final check may round differently.
     let allowed = 0.9 * tolerance;
     let mut sweeps = 0;
     let mut rounds = 0;
-    let mut crowd = Crowd::of(bodies, world);
+    let mut crowd = Crowd::of(part, world, team);
     loop {
         rounds += 1;
         let is_new = crowd.sweeps == 0;
@@ -100,35 +132,24 @@ pub fn relax(
         sweeps += in_round;
         let settled = !moving && is_new && in_round == 1;
         if settled || sweeps >= max_sweeps {
-            crowd.give(bodies);
-            let left = overlaps(bodies, world, tolerance);
-            match left.first() {
-                None => break,
-                Some(&worst) => {
+            crowd.give(part);
+            let left = overlaps_of(part, world, tolerance, team);
+            match deepest_of(&left, team) {
+                None => return Ok(sweeps),
+                Some((remaining, worst)) => {
                     return Err(Unrelaxed {
                         sweeps,
-                        remaining: left.len(),
+                        remaining,
                         worst,
                     });
                 }
             }
         }
         if !moving || crowd.is_out_of_date() {
-            crowd.give(bodies);
-            crowd = Crowd::of(bodies, world);
+            crowd.give(part);
+            crowd = Crowd::of(part, world, team);
         }
     }
-    let moves = || {
-        bodies
-            .iter()
-            .zip(&start)
-            .map(|(body, start)| body.position.distance(*start))
-    };
-    Ok(RelaxReport {
-        sweeps,
-        moved: moves().filter(|&distance| distance > 0.0).count(),
-        largest_move: moves().fold(0.0, f64::max),
-    })
 }
 
 /// Bodies that are moved apart, and the pairs of their spheres that overlap or may soon do so.
@@ -137,25 +158,61 @@ pub fn relax(
 /// from the tile, so tiles that are two apart never move the same one. Such tiles have the same colour, one of eight, and are
 /// taken side by side, colour after colour. So the outcome does not depend on the number of threads. A tile near which nothing
 /// has moved is passed over.
+///
+/// Of several processes, each has a slab of tiles, and copies of the bodies beside it. After each colour it tells the processes beside it
+/// where the bodies are now that it has moved in the two layers of tiles at their border. So the outcome does not depend on the number of
+/// processes, either.
 struct Crowd<'a> {
     world: World<'a>,
-    /// The bodies, tile by tile.
+    team: &'a dyn Team,
+    /// The bodies, tile by tile, and copies of those of other processes.
     movers: Vec<Mover>,
     members: Vec<Member>,
     tiles: Vec<Tile>,
-    /// Tiles of each colour.
+    /// Tiles of this process.
+    own: Range<u32>,
+    /// Its tiles of each colour.
     colours: [Vec<u32>; 8],
     /// Pairs that reach too far for a tile, and those across a seam of a periodic domain.
     far: Vec<Pair>,
+    /// Such pairs of several processes, which have none in `far`.
+    club: Option<Club<'a>>,
+    /// Processes beside this one, and the movers in the two layers at the border to each.
+    borders: Vec<(usize, Range<usize>)>,
     /// Displacement of a body beyond which pairs may be missing, m.
     slack: f64,
     /// Number of sweeps so far.
     sweeps: u32,
+    /// Number of times that movers were sent to other processes.
+    sent: u32,
+}
+
+/// Bodies of pairs that reach too far for a tile: the first process moves them apart for all.
+struct Club<'a> {
+    /// The movers of this process that are members, in an order that the first one knows.
+    own: Vec<u32>,
+    /// The members, and the pairs, at the first process.
+    crowd: Option<Box<Crowd<'a>>>,
+    /// Its members that each process has.
+    of_each: Vec<Vec<u32>>,
+}
+
+/// Where a mover is now.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Moved {
+    /// Its place in a list that both sides have.
+    place: u32,
+    /// The last sweep that moved a body of its tile.
+    sweep: u32,
+    position: DVec3,
 }
 
 /// A body that may be moved.
 struct Mover {
-    /// Its index among all bodies.
+    /// Its number among all bodies.
+    number: u32,
+    /// Its index in the part of this process; a copy has none.
     body: u32,
     tile: u32,
     fixed: bool,
@@ -165,6 +222,8 @@ struct Mover {
     start: DVec3,
     /// Centre of mass, m: the bits of its coordinates. Tiles beside each other move the same bodies, one after the other.
     position: [AtomicU64; 3],
+    /// Value of [`Crowd::sent`] when it was moved the last time.
+    moved: AtomicU32,
 }
 
 impl Mover {
@@ -204,11 +263,22 @@ struct Tile {
 }
 
 impl<'a> Crowd<'a> {
-    fn of(bodies: &[ModelBody], world: World<'a>) -> Crowd<'a> {
-        let places = in_tiles(bodies, world);
-        let sorted: Vec<ModelBody> = places.iter().map(|own| bodies[own.body]).collect();
-        let spheres = Spheres::of(&sorted, world);
-        let groups = places.chunk_by(|a, b| a.tile == b.tile);
+    /// Finds the pairs of a part, from which bodies first go to the processes that have their slabs.
+    fn of(part: &mut Vec<Numbered>, world: World<'a>, team: &'a dyn Team) -> Crowd<'a> {
+        let tiling = Tiling::of(part, world, team);
+        tiling.migrate(part, team);
+        let halo = tiling.halo(part, team);
+        let all = part.iter().chain(&halo).zip(0..);
+        let all = all.map(|(own, index)| (tiling.place(&own.body), own.number, index));
+        let mut places: Vec<(InTile, u32, u32)> = all.collect();
+        places.par_sort_by(|a, b| (a.0.tile, a.1).cmp(&(b.0.tile, b.1)));
+        let of = |index: u32| {
+            let index = index as usize;
+            *part.get(index).unwrap_or_else(|| &halo[index - part.len()])
+        };
+        let sorted: Vec<Numbered> = places.iter().map(|own| of(own.2)).collect();
+        let spheres = Spheres::of(&sorted, world, &tiling.counts);
+        let groups = places.chunk_by(|a, b| a.0.tile == b.0.tile);
         let mut end = 0;
         let ranges = groups.map(|group| {
             let first = end;
@@ -216,18 +286,22 @@ impl<'a> Crowd<'a> {
             first..end
         });
         let ranges: Vec<Range<usize>> = ranges.collect();
-        let corner = |range: &Range<usize>| places[range.start].tile;
+        let corner = |range: &Range<usize>| places[range.start].0.tile;
         let corners: Vec<[i64; 3]> = ranges.iter().map(corner).collect();
+        let layers = tiling.layers(team.rank());
+        let own = [layers.start, layers.end]
+            .map(|end| corners.partition_point(|corner| corner[0] < end) as u32);
         let found: Vec<(Tile, Vec<Pair>)> = ranges
             .into_par_iter()
             .map(|range| {
                 let corner = corner(&range);
                 let (mut pairs, mut far) = (Vec::new(), Vec::new());
-                for a in range.clone() {
+                let is_own = layers.contains(&corner[0]);
+                for a in range.clone().filter(|_| is_own) {
                     for_each_pair(&spheres, &sorted, world, a, MARGIN, |own, _, _, other| {
                         let b = spheres.bodies[other.owner as usize] as usize;
                         let pair = [own, other.owner];
-                        match places[b].is_within_reach_of(corner) {
+                        match places[b].0.is_within_reach_of(corner) {
                             true => pairs.push(pair),
                             false => far.push(pair),
                         }
@@ -242,52 +316,202 @@ impl<'a> Crowd<'a> {
                 (tile, far)
             })
             .collect();
+        drop(spheres);
         let mut colours: [Vec<u32>; 8] = Default::default();
-        for (index, corner) in corners.iter().enumerate() {
-            let [x, y, z] = corner.map(|coordinate| (coordinate & 1) as usize);
-            colours[x + 2 * y + 4 * z].push(index as u32);
+        for index in own[0]..own[1] {
+            let [x, y, z] = corners[index as usize].map(|coordinate| (coordinate & 1) as usize);
+            colours[x + 2 * y + 4 * z].push(index);
         }
         let (tiles, far): (Vec<Tile>, Vec<Vec<Pair>>) = found.into_iter().unzip();
-        let mut members = Vec::with_capacity(spheres.bodies.len());
-        let mut movers = Vec::with_capacity(sorted.len());
-        for (tile, own) in (0..).zip(&tiles) {
-            for index in own.movers.clone() {
-                let body = &sorted[index as usize];
-                let first = members.len() as u32;
-                let place = body.position;
-                let own = spheres_of(body, world.shapes);
-                members.extend(own.map(|(center, radius)| Member {
-                    mover: index,
-                    offset: center - place,
-                    radius,
-                }));
-                movers.push(Mover {
-                    body: places[index as usize].body as u32,
-                    tile,
-                    fixed: body.fixed,
-                    members: first..members.len() as u32,
-                    start: place,
-                    position: place.to_array().map(|own| AtomicU64::new(own.to_bits())),
-                });
-            }
-        }
-        let radii = members.iter().map(|member| member.radius);
-        Crowd {
+        let border = |rank: usize, cut: i64| {
+            let [start, end] = [cut - 1, cut + 1]
+                .map(|end| places.partition_point(|(place, ..)| place.tile[0] < end));
+            (rank, start..end)
+        };
+        let before = team.rank().checked_sub(1);
+        let after = Some(team.rank() + 1).filter(|rank| *rank < team.count());
+        let borders = before.map(|rank| border(rank, layers.start));
+        let borders = borders
+            .into_iter()
+            .chain(after.map(|rank| border(rank, layers.end)));
+        let borders: Vec<(usize, Range<usize>)> = borders.collect();
+        let mut crowd = Crowd {
             world,
-            slack: 0.5 * MARGIN * radii.fold(f64::INFINITY, f64::min),
-            movers,
-            members,
-            tiles,
+            team,
+            movers: Vec::with_capacity(sorted.len()),
+            members: Vec::new(),
+            own: own[0]..own[1],
             colours,
             far: far.concat(),
+            club: None,
+            borders,
+            slack: 0.0,
             sweeps: 0,
+            sent: 0,
+            tiles: Vec::new(),
+        };
+        for (tile, own) in (0..).zip(&tiles) {
+            for index in own.movers.clone() {
+                let place = places[index as usize].2;
+                let place = Some(place).filter(|place| (*place as usize) < part.len());
+                crowd.add(&sorted[index as usize], place, tile);
+            }
+        }
+        crowd.tiles = tiles;
+        let mut least = [crowd.least_radius().to_bits() as i64];
+        least[0] = -least[0];
+        team.maximum(&mut least);
+        crowd.slack = 0.5 * MARGIN * f64::from_bits(-least[0] as u64);
+        if team.count() > 1 {
+            crowd.found_club(&tiling, &sorted);
+        }
+        crowd
+    }
+
+    /// Adds a mover in a tile.
+    fn add(&mut self, own: &Numbered, body: Option<u32>, tile: u32) {
+        let first = self.members.len() as u32;
+        let place = own.body.position;
+        let mover = self.movers.len() as u32;
+        let spheres = spheres_of(&own.body, self.world.shapes);
+        self.members.extend(spheres.map(|(center, radius)| Member {
+            mover,
+            offset: center - place,
+            radius,
+        }));
+        self.movers.push(Mover {
+            number: own.number,
+            body: body.unwrap_or(u32::MAX),
+            tile,
+            fixed: own.body.fixed,
+            members: first..self.members.len() as u32,
+            start: place,
+            position: place.to_array().map(|own| AtomicU64::new(own.to_bits())),
+            moved: AtomicU32::new(u32::MAX),
+        });
+    }
+
+    /// Movers of this process.
+    fn own_movers(&self) -> &[Mover] {
+        let tiles = &self.tiles[self.own.start as usize..self.own.end as usize];
+        match tiles {
+            [] => &[],
+            [first, ..] => {
+                let last = tiles.last().unwrap_or(first);
+                &self.movers[first.movers.start as usize..last.movers.end as usize]
+            }
         }
     }
 
+    /// The smallest radius of a sphere of this process, m.
+    fn least_radius(&self) -> f64 {
+        let own = self.own_movers().iter();
+        let members = own.flat_map(|mover| {
+            &self.members[mover.members.start as usize..mover.members.end as usize]
+        });
+        members
+            .map(|member| member.radius)
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Gives the pairs that reach too far for a tile to the first process.
+    fn found_club(&mut self, tiling: &Tiling, sorted: &[Numbered]) {
+        let team = self.team;
+        let mut count = [self.far.len() as i64];
+        team.sum(&mut count);
+        if count == [0] {
+            return;
+        }
+        // Two members of a pair: the body of each, and the place of the sphere in it.
+        let mut pairs: Vec<[[u32; 2]; 2]> = Vec::new();
+        let mut bodies: Vec<u32> = Vec::new();
+        for pair in std::mem::take(&mut self.far) {
+            pairs.push(pair.map(|member| {
+                let mover = self.members[member as usize].mover;
+                bodies.push(mover);
+                let own = &self.movers[mover as usize];
+                [own.number, member - own.members.start]
+            }));
+        }
+        bodies.sort_unstable();
+        bodies.dedup();
+        let records = bodies.iter().map(|mover| sorted[*mover as usize].record());
+        let first = |list| {
+            let mut lists = vec![Vec::new(); team.count()];
+            lists[0] = list;
+            lists
+        };
+        let records: Vec<Vec<Record>> = swap(team, &first(records.collect()));
+        let mut lists = vec![Vec::new(); team.count()];
+        lists[0] = pairs;
+        let pairs: Vec<[[u32; 2]; 2]> = swap(team, &lists).concat();
+        let mut club = Club {
+            own: Vec::new(),
+            crowd: None,
+            of_each: vec![Vec::new(); team.count()],
+        };
+        let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); team.count()];
+        if team.rank() == 0 {
+            let records = records.iter().flatten().map(Numbered::of_record);
+            let mut members: Vec<Numbered> = records.collect();
+            members.sort_unstable_by_key(|own| own.number);
+            members.dedup_by_key(|own| own.number);
+            let mut crowd = Crowd {
+                world: self.world,
+                team: &Alone,
+                movers: Vec::with_capacity(members.len()),
+                members: Vec::new(),
+                tiles: Vec::with_capacity(members.len()),
+                own: 0..members.len() as u32,
+                colours: Default::default(),
+                far: Vec::new(),
+                club: None,
+                borders: Vec::new(),
+                slack: 0.0,
+                sweeps: 0,
+                sent: 0,
+            };
+            // A tile of its own for each.
+            for (place, own) in (0..).zip(&members) {
+                crowd.add(own, None, place);
+                crowd.tiles.push(Tile {
+                    movers: place..place + 1,
+                    pairs: Vec::new(),
+                    near: Vec::new(),
+                    moved: AtomicU32::new(0),
+                });
+                let owner = tiling.owner(tiling.place(&own.body).tile[0]);
+                numbers[owner].push(own.number);
+                club.of_each[owner].push(place);
+            }
+            let member = |[number, sphere]: [u32; 2]| {
+                let place = members.binary_search_by_key(&number, |own| own.number);
+                let place = place.expect("each body of a pair is a member");
+                crowd.movers[place].members.start + sphere
+            };
+            crowd.far = pairs.into_iter().map(|pair| pair.map(member)).collect();
+            club.crowd = Some(Box::new(crowd));
+        }
+        let numbers = swap(team, &numbers).swap_remove(0);
+        if !numbers.is_empty() {
+            let own = (0..)
+                .zip(&self.movers)
+                .filter(|(_, own)| own.body != u32::MAX);
+            let mut own: Vec<(u32, u32)> = own.map(|(place, own)| (own.number, place)).collect();
+            own.sort_unstable();
+            let place = |number: &u32| {
+                let place = own.binary_search_by_key(number, |own| own.0);
+                own[place.expect("the process has its members")].1
+            };
+            club.own = numbers.iter().map(place).collect();
+        }
+        self.club = Some(club);
+    }
+
     /// Gives bodies the places of the movers.
-    fn give(&self, bodies: &mut [ModelBody]) {
-        for mover in &self.movers {
-            bodies[mover.body as usize].position = mover.position();
+    fn give(&self, part: &mut [Numbered]) {
+        for mover in self.own_movers() {
+            part[mover.body as usize].body.position = mover.position();
         }
     }
 
@@ -295,7 +519,88 @@ impl<'a> Crowd<'a> {
     fn is_out_of_date(&self) -> bool {
         let squared = self.slack * self.slack;
         let is_far = |mover: &Mover| mover.position().distance_squared(mover.start) > squared;
-        self.movers.iter().any(is_far)
+        let mut far = [i64::from(self.own_movers().iter().any(is_far))];
+        self.team.maximum(&mut far);
+        far == [1]
+    }
+
+    /// Tells the processes beside this one where the bodies at the borders are that it has moved since it did so the last time.
+    fn tell(&mut self) {
+        if self.team.count() == 1 {
+            return;
+        }
+        let mut lists = vec![Vec::new(); self.team.count()];
+        for (rank, border) in &self.borders {
+            let moved = (0..).zip(&self.movers[border.clone()]);
+            let moved = moved.filter(|(_, mover)| mover.moved.load(Ordering::Relaxed) == self.sent);
+            lists[*rank].extend(moved.map(|(place, mover)| self.moved(place, mover)));
+        }
+        let received = swap(self.team, &lists);
+        for (rank, border) in &self.borders {
+            let movers = &self.movers[border.clone()];
+            for moved in &received[*rank] {
+                self.take(&movers[moved.place as usize], moved);
+            }
+        }
+        self.sent += 1;
+    }
+
+    fn moved(&self, place: u32, mover: &Mover) -> Moved {
+        Moved {
+            place,
+            sweep: self.tiles[mover.tile as usize]
+                .moved
+                .load(Ordering::Relaxed),
+            position: mover.position(),
+        }
+    }
+
+    /// Puts a mover where another process has moved it.
+    fn take(&self, mover: &Mover, moved: &Moved) {
+        mover.set_position(moved.position);
+        let tile = &self.tiles[mover.tile as usize].moved;
+        tile.fetch_max(moved.sweep, Ordering::Relaxed);
+    }
+
+    /// Moves the bodies apart that are members of the club. Returns whether it moved any, at the first process.
+    fn part_club(&mut self, allowed: f64, unlock: f64) -> bool {
+        let Some(mut club) = self.club.take() else {
+            return false;
+        };
+        let team = self.team;
+        let mover = |place: u32| &self.movers[club.own[place as usize] as usize];
+        let due = (0..club.own.len() as u32).filter(|place| self.has_moved(mover(*place).tile));
+        let mut lists = vec![Vec::new(); team.count()];
+        lists[0] = due.map(|place| self.moved(place, mover(place))).collect();
+        let received = swap(team, &lists);
+        let mut lists = vec![Vec::new(); team.count()];
+        let mut moving = false;
+        if let Some(crowd) = &mut club.crowd {
+            for (own, members) in received.iter().zip(&club.of_each) {
+                for moved in own {
+                    let member = &crowd.movers[members[moved.place as usize] as usize];
+                    crowd.take(member, moved);
+                }
+            }
+            crowd.sweeps = self.sweeps;
+            crowd.sent += 1;
+            moving = crowd.part_far(allowed, unlock);
+            for (list, members) in lists.iter_mut().zip(&club.of_each) {
+                for (place, member) in (0..).zip(members) {
+                    let member = &crowd.movers[*member as usize];
+                    if member.moved.load(Ordering::Relaxed) == crowd.sent {
+                        list.push(crowd.moved(place, member));
+                    }
+                }
+            }
+        }
+        for moved in &swap(team, &lists)[0] {
+            let mover = mover(moved.place);
+            self.take(mover, moved);
+            mover.moved.store(self.sent, Ordering::Relaxed);
+        }
+        self.club = Some(club);
+        moving
     }
 
     /// Moves the bodies of all pairs apart, and out of the walls. Returns whether it moved any.
@@ -303,44 +608,58 @@ impl<'a> Crowd<'a> {
     /// See [`Crowd::part`] for `allowed` and `unlock`. Sweeps alternate in direction, so that no end of the list is favoured.
     fn sweep(&mut self, allowed: f64, unlock: f64) -> bool {
         self.sweeps += 1;
-        let this = &*self;
-        let is_forward = this.sweeps % 2 == 1;
-        let part = |pair: &Pair| this.part(*pair, allowed, unlock);
-        let part_far = || {
-            let is_due = |pair: &&Pair| {
-                let movers = pair.map(|member| this.members[member as usize].mover);
-                let tiles = movers.map(|mover| this.movers[mover as usize].tile);
-                tiles.iter().any(|&tile| this.has_moved(tile))
-            };
-            let far = this.far.iter().filter(is_due);
-            far.filter(|pair| part(pair)).count() > 0
-        };
-        let part_near = |colour: usize| {
-            let near = |tile: &u32| {
-                let pairs = this.tiles[*tile as usize].pairs.iter();
-                match is_forward {
-                    true => pairs.filter(|pair| part(pair)).count() > 0,
-                    false => pairs.rev().filter(|pair| part(pair)).count() > 0,
-                }
-            };
-            let is_due = |tile: &&u32| {
-                let near = &this.tiles[**tile as usize].near;
-                near.iter().any(|&tile| this.has_moved(tile))
-            };
-            let tiles = this.colours[colour].par_iter().with_min_len(LEAST_TILES);
-            let tiles = tiles.filter(is_due).map(near);
-            tiles.reduce(|| false, |a, b| a || b)
-        };
         let mut moving = false;
-        for colour in 0..this.colours.len() {
-            let colour = match is_forward {
+        for colour in 0..self.colours.len() {
+            let colour = match self.is_forward() {
                 true => colour,
-                false => this.colours.len() - 1 - colour,
+                false => self.colours.len() - 1 - colour,
             };
-            moving |= part_near(colour);
+            moving |= self.part_near(colour, allowed, unlock);
+            self.tell();
         }
-        moving |= part_far();
-        moving | this.leave_walls(allowed)
+        moving |= self.part_far(allowed, unlock);
+        moving |= self.part_club(allowed, unlock);
+        moving |= self.leave_walls(allowed);
+        self.tell();
+        let mut any = [i64::from(moving)];
+        self.team.maximum(&mut any);
+        any == [1]
+    }
+
+    fn is_forward(&self) -> bool {
+        self.sweeps % 2 == 1
+    }
+
+    /// Moves the bodies of the pairs of all tiles of a colour apart. Returns whether it moved any.
+    fn part_near(&self, colour: usize, allowed: f64, unlock: f64) -> bool {
+        let part = |pair: &Pair| self.part(*pair, allowed, unlock);
+        let near = |tile: &u32| {
+            let pairs = self.tiles[*tile as usize].pairs.iter();
+            match self.is_forward() {
+                true => pairs.filter(|pair| part(pair)).count() > 0,
+                false => pairs.rev().filter(|pair| part(pair)).count() > 0,
+            }
+        };
+        let is_due = |tile: &&u32| {
+            let near = &self.tiles[**tile as usize].near;
+            near.iter().any(|&tile| self.has_moved(tile))
+        };
+        let tiles = self.colours[colour].par_iter().with_min_len(LEAST_TILES);
+        let tiles = tiles.filter(is_due).map(near);
+        tiles.reduce(|| false, |a, b| a || b)
+    }
+
+    /// Moves the bodies of the pairs apart that reach too far for a tile, one after the other. Returns whether it moved any.
+    fn part_far(&self, allowed: f64, unlock: f64) -> bool {
+        let is_due = |pair: &&Pair| {
+            let movers = pair.map(|member| self.members[member as usize].mover);
+            let tiles = movers.map(|mover| self.movers[mover as usize].tile);
+            tiles.iter().any(|&tile| self.has_moved(tile))
+        };
+        let far = self.far.iter().filter(is_due);
+        far.filter(|pair| self.part(**pair, allowed, unlock))
+            .count()
+            > 0
     }
 
     /// Whether this sweep or the last one has moved a body of a tile; before the first sweep, all have been moved.
@@ -355,6 +674,7 @@ impl<'a> Crowd<'a> {
         if moved.load(Ordering::Relaxed) != self.sweeps {
             moved.store(self.sweeps, Ordering::Relaxed);
         }
+        mover.moved.store(self.sent, Ordering::Relaxed);
     }
 
     /// Moves the two bodies of a pair apart until the spheres just touch, if they overlap by more than `allowed` times the smaller radius.
@@ -392,7 +712,7 @@ impl<'a> Crowd<'a> {
         } else {
             let direction = match between_bodies.length() > clear {
                 true => between_bodies.normalize(),
-                false => any_direction(a.body, b.body),
+                false => any_direction(a.number, b.number),
             };
             // The distance along `direction` at which the centres are `touching` apart.
             let along = between.dot(direction);
@@ -437,56 +757,14 @@ impl<'a> Crowd<'a> {
             let free = movers.filter(|mover| !mover.fixed);
             free.filter(|mover| leave(mover)).count() > 0
         };
-        (0..self.tiles.len() as u32)
+        self.own
+            .clone()
             .into_par_iter()
             .with_min_len(LEAST_TILES)
             .filter(|&tile| self.has_moved(tile))
             .map(leave_all)
             .reduce(|| false, |a, b| a || b)
     }
-}
-
-/// A body in its tile.
-#[derive(Clone, Copy)]
-struct InTile {
-    body: usize,
-    tile: [i64; 3],
-    /// Centre of mass, in sides of a tile.
-    place: DVec3,
-}
-
-impl InTile {
-    /// Whether a pair of the tile at `corner` may move this body.
-    fn is_within_reach_of(&self, corner: [i64; 3]) -> bool {
-        let [x, y, z] = corner.map(|coordinate| coordinate as f64);
-        let from = self.place - DVec3::new(x, y, z);
-        from.cmpge(DVec3::splat(-0.5)).all() && from.cmplt(DVec3::splat(1.5)).all()
-    }
-}
-
-/// Sorts bodies by tiles that are as large as most bodies and their neighbours need it.
-fn in_tiles(bodies: &[ModelBody], world: World) -> Vec<InTile> {
-    let bounds: Vec<f64> = world.shapes.iter().map(Clump::bounding_radius).collect();
-    let mut radii: Vec<f64> = bodies.iter().map(|body| bounds[body.shape]).collect();
-    let place = (MOST * radii.len() as f64) as usize;
-    let side = match radii.is_empty() {
-        true => 1.0,
-        false => 2.0 * (2.0 + MARGIN) * *radii.select_nth_unstable_by(place, f64::total_cmp).1,
-    };
-    let in_tile = |(body, own): (usize, &ModelBody)| {
-        let wrapped = world
-            .domain
-            .map_or(own.position, |domain| domain.wrap(own.position));
-        let place = wrapped / side;
-        InTile {
-            body,
-            tile: place.to_array().map(|own| own.floor() as i64),
-            place,
-        }
-    };
-    let mut sorted: Vec<InTile> = bodies.iter().enumerate().map(in_tile).collect();
-    sorted.par_sort_by(|a, b| (a.tile, a.body).cmp(&(b.tile, b.body)));
-    sorted
 }
 
 /// Indices of those tiles that are at a corner or beside it, of all tiles in order.
@@ -526,15 +804,16 @@ fn any_direction(a: u32, b: u32) -> DVec3 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::team::tests::{dealt, on_team};
     use super::*;
     use crate::math::parallel::Threads;
     use crate::model::Domain;
-    use crate::model::clump::shapes;
+    use crate::model::clump::{Clump, shapes};
     use crate::model::forces::{Drag, Group};
-    use crate::model::packing::overlap::Partner;
     use crate::model::packing::overlap::tests::{
         ball, body, clump, plane, random, random_body, world,
     };
+    use crate::model::packing::overlap::{Partner, overlaps};
     use crate::model::wall::Probe;
 
     fn relaxed(
@@ -726,7 +1005,11 @@ mod tests {
     fn tiles_of_one_colour_move_no_body_together() {
         let shapes = of_three_sizes();
         let bodies = many(&shapes);
-        let crowd = Crowd::of(&bodies, world(&shapes, &[], Some(&BOX)));
+        let crowd = Crowd::of(
+            &mut dealt(&bodies, &Alone),
+            world(&shapes, &[], Some(&BOX)),
+            &Alone,
+        );
         let (mut pairs, mut shared) = (crowd.far.len(), 0);
         for colour in &crowd.colours {
             assert!(colour.len() > 8);
@@ -758,7 +1041,7 @@ mod tests {
         bodies.truncate(1200);
         let floor = [plane(DVec3::NEG_Y * 0.4, DVec3::Y)];
         let world = world(&shapes, &floor, Some(&BOX));
-        let mut crowds = [0; 2].map(|_| Crowd::of(&bodies, world));
+        let mut crowds = [0; 2].map(|_| Crowd::of(&mut dealt(&bodies, &Alone), world, &Alone));
         let mut passed_over = 0;
         for sweep in 0..60 {
             let unlock = if sweep % ROUND == 0 {
@@ -799,6 +1082,53 @@ mod tests {
         };
         let one = on(1);
         assert!(one == on(2) && one == on(5));
+    }
+
+    #[test]
+    fn the_outcome_does_not_depend_on_the_number_of_processes() {
+        let shapes = of_three_sizes();
+        let mut bodies = many(&shapes);
+        bodies.truncate(2000);
+        let floor = [plane(DVec3::NEG_Y * 0.4, DVec3::Y)];
+        // The last one is a row across layers, and no box.
+        let wide = |own: &ModelBody| ModelBody {
+            position: own.position * DVec3::new(0.3, 1.0, 3.0),
+            fixed: own.position.x < -0.45,
+            ..*own
+        };
+        let long: Vec<ModelBody> = bodies.iter().map(wide).collect();
+        for (bodies, domain, sweeps) in [
+            (&bodies, Some(&BOX), RELAX_SWEEPS),
+            (&bodies, Some(&BOX), 20),
+            (&long, None, RELAX_SWEEPS),
+        ] {
+            let world = world(&shapes, &floor, domain);
+            let mut expected = bodies.clone();
+            let report = relax(&mut expected, world, RELAX_TOLERANCE, sweeps);
+            for count in [2, 3, 7] {
+                let moved = on_team(count, |team| {
+                    let mut part = dealt(bodies, team);
+                    let report = relax_part(&mut part, world, RELAX_TOLERANCE, sweeps, team);
+                    let largest = overlaps_of(&mut part, world, 0.0, team);
+                    (part, report, largest)
+                });
+                let mut found = vec![ModelBody::default(); bodies.len()];
+                let mut overlaps_found = Vec::new();
+                for (part, own, largest) in moved {
+                    part.iter()
+                        .for_each(|own| found[own.number as usize] = own.body);
+                    overlaps_found.extend(largest);
+                    match (&report, own) {
+                        (Ok(report), Ok(sweeps)) => assert_eq!(sweeps, report.sweeps),
+                        (Err(expected), Err(own)) => assert_eq!(own, *expected),
+                        other => panic!("{other:?}"),
+                    }
+                }
+                assert!(found == expected, "{count} processes");
+                overlaps_found.sort_by(Overlap::order);
+                assert!(overlaps_found == overlaps(&expected, world, 0.0));
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,426 @@
+//! Dense fills that all ranks pack together, and the bodies of which each then has a share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3, IVec3};
+
+use super::Ranks;
+use super::bytes::{Reader, Writer};
+use super::part::Command;
+use super::search::{Ask, threads};
+use super::start::{read_fill, write_fill};
+use crate::model::bodies::Holder;
+use crate::model::clump::Clump;
+use crate::model::forces::{Drag, Group};
+use crate::model::packing::made::MadeFill;
+use crate::model::packing::overlap::team::Team;
+use crate::model::packing::overlap::{Unrelaxed, World};
+use crate::model::packing::pack::Packing;
+use crate::model::packing::slab::bare;
+use crate::model::wall::{Distance, Mesh, Pose, Probe, Shape, Side, Wall};
+use crate::model::{Domain, ModelBody};
+
+/// Bodies that a rank sends to rank 0 at a time.
+const SHOWN: u32 = 1 << 14;
+
+/// Shares of this rank, by their numbers.
+pub(super) type Shares = BTreeMap<u64, Vec<ModelBody>>;
+
+/// The ranks as a team.
+struct Together<'a>(&'a dyn Ranks);
+
+impl Team for Together<'_> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn all_to_all(&self, messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        self.0.all_to_all(messages)
+    }
+
+    fn sum(&self, numbers: &mut [i64]) {
+        self.0.sum(numbers);
+    }
+
+    fn maximum(&self, numbers: &mut [i64]) {
+        self.0.maximum(numbers);
+    }
+}
+
+/// What a rank needs to pack.
+struct Job {
+    shapes: Vec<Clump>,
+    groups: Vec<Group>,
+    walls: Vec<Probe>,
+    domain: Option<Domain>,
+    others: Vec<ModelBody>,
+    small: MadeFill,
+    least: f64,
+    leaves_out: bool,
+}
+
+pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
+    let Packing {
+        world,
+        others,
+        small,
+        least,
+        leaves_out,
+    } = packing;
+    let World {
+        shapes,
+        groups,
+        walls,
+        domain,
+    } = world;
+    message.put(shapes.len() as u64);
+    for shape in *shapes {
+        message.put_all(&shape.spheres);
+    }
+    let ignores: Vec<u32> = groups.iter().map(|group| group.ignores).collect();
+    message.put_all(&ignores);
+    message.put(u32::from(domain.is_some()));
+    if let Some(Domain { min, max, periodic }) = domain {
+        message.put([*min, *max]);
+        message.put(periodic.map(u32::from));
+    }
+    message.put(walls.len() as u64);
+    for wall in *walls {
+        write_wall(wall, message);
+    }
+    let others: Vec<_> = others.iter().map(ModelBody::numbers).collect();
+    message.put_all(&others);
+    write_fill(small, message);
+    message.put(*least);
+    message.put(u32::from(*leaves_out));
+}
+
+impl Job {
+    fn read(message: &mut Reader) -> Job {
+        let shapes: u64 = message.take();
+        let shapes = (0..shapes).map(|_| bare(message.take_all())).collect();
+        let ignores: Vec<u32> = message.take_all();
+        let group = |ignores| Group {
+            name: String::new(),
+            gravity: None,
+            ignores,
+            drag: Drag::default(),
+        };
+        let has_domain = message.take::<u32>() == 1;
+        let domain = has_domain.then(|| {
+            let [min, max]: [DVec3; 2] = message.take();
+            Domain {
+                min,
+                max,
+                periodic: message.take::<[u32; 3]>().map(|own| own == 1),
+            }
+        });
+        let walls: u64 = message.take();
+        let walls = (0..walls).map(|_| read_wall(domain.as_ref(), message));
+        let walls = walls.collect();
+        let others: Vec<[f64; ModelBody::NUMBERS]> = message.take_all();
+        Job {
+            shapes,
+            groups: ignores.into_iter().map(group).collect(),
+            walls,
+            domain,
+            others: others.iter().map(ModelBody::from_numbers).collect(),
+            small: read_fill(message),
+            least: message.take(),
+            leaves_out: message.take::<u32>() == 1,
+        }
+    }
+}
+
+/// Writes what the depth of a sphere in a wall depends on.
+fn write_wall(probe: &Probe, message: &mut Writer) {
+    let wall = probe.wall();
+    message.put_all(probe.name.as_bytes());
+    message.put(match wall.side {
+        Side::Both => 0u32,
+        Side::Front => 1,
+        Side::Back => 2,
+    });
+    for Pose {
+        position,
+        orientation,
+    } in [wall.pose, probe.pose]
+    {
+        message.put(position);
+        message.put(orientation);
+    }
+    message.put_all(&probe.normal.into_iter().collect::<Vec<DVec3>>());
+    let (kind, numbers) = match &wall.shape {
+        Shape::Plane { normal } => (0u32, normal.to_array()),
+        Shape::Rectangle { size } => (1, [size.x, size.y, 0.0]),
+        Shape::Disc { radius, hole } => (2, [*radius, *hole, 0.0]),
+        Shape::Box { size } => (3, size.to_array()),
+        Shape::Sphere { radius } => (4, [*radius, 0.0, 0.0]),
+        Shape::Cone {
+            bottom,
+            top,
+            height,
+            closed,
+        } => (5 + u32::from(*closed), [*bottom, *top, *height]),
+        Shape::Torus { ring, tube } => (7, [*ring, *tube, 0.0]),
+        Shape::Mesh(_) => (8, [0.0; 3]),
+        Shape::Sampled(distance) => (9, [distance.spacing, 0.0, 0.0]),
+    };
+    message.put(kind);
+    message.put(numbers);
+    let write_mesh = |mesh: &Mesh, message: &mut Writer| {
+        message.put_all(&mesh.vertices);
+        message.put_all(&mesh.triangles);
+    };
+    match &wall.shape {
+        Shape::Mesh(mesh) => write_mesh(mesh, message),
+        Shape::Sampled(distance) => {
+            write_mesh(&distance.mesh, message);
+            message.put(distance.origin);
+            message.put(distance.count);
+            message.put_all(&distance.samples);
+        }
+        _ => {}
+    }
+}
+
+fn read_wall(domain: Option<&Domain>, message: &mut Reader) -> Probe {
+    let name: Vec<u8> = message.take_all();
+    let side = match message.take::<u32>() {
+        0 => Side::Both,
+        1 => Side::Front,
+        _ => Side::Back,
+    };
+    let [pose, now] = [(); 2].map(|()| Pose {
+        position: message.take(),
+        orientation: message.take::<DQuat>(),
+    });
+    let normal: Vec<DVec3> = message.take_all();
+    let kind: u32 = message.take();
+    let [x, y, z]: [f64; 3] = message.take();
+    let mut mesh = || {
+        Arc::new(Mesh {
+            vertices: message.take_all(),
+            triangles: message.take_all(),
+        })
+    };
+    let shape = match kind {
+        0 => Shape::Plane {
+            normal: DVec3::new(x, y, z),
+        },
+        1 => Shape::Rectangle {
+            size: glam::DVec2::new(x, y),
+        },
+        2 => Shape::Disc { radius: x, hole: y },
+        3 => Shape::Box {
+            size: DVec3::new(x, y, z),
+        },
+        4 => Shape::Sphere { radius: x },
+        5 | 6 => Shape::Cone {
+            bottom: x,
+            top: y,
+            height: z,
+            closed: kind == 6,
+        },
+        7 => Shape::Torus { ring: x, tube: y },
+        8 => Shape::Mesh(mesh()),
+        _ => {
+            let mesh = mesh();
+            Shape::Sampled(Arc::new(Distance {
+                origin: message.take(),
+                spacing: x,
+                count: message.take::<IVec3>(),
+                samples: message.take_all(),
+                mesh,
+            }))
+        }
+    };
+    let wall = Wall {
+        name: String::from_utf8_lossy(&name).into_owned(),
+        shape,
+        side,
+        pose,
+        ..Wall::plane(DVec3::ZERO, DVec3::Y, 0)
+    };
+    let mut probe = Probe::new(&wall, domain);
+    probe.pose = now;
+    probe.normal = normal.first().copied();
+    probe
+}
+
+/// Packs together with all other ranks. Returns the share of this one, and the number of bodies and spheres of each.
+pub(super) fn pack(
+    ranks: &dyn Ranks,
+    message: &mut Reader,
+) -> Result<(Vec<ModelBody>, Vec<[u32; 2]>), Unrelaxed> {
+    let job = Job::read(message);
+    let packing = Packing {
+        world: World {
+            shapes: &job.shapes,
+            groups: &job.groups,
+            walls: &job.walls,
+            domain: job.domain.as_ref(),
+        },
+        others: &job.others,
+        small: job.small,
+        least: job.least,
+        leaves_out: job.leaves_out,
+    };
+    let share = threads(ranks).run(|| packing.run(&Together(ranks)))?;
+    let share: Vec<ModelBody> = share.into_iter().map(|own| own.body).collect();
+    let spheres = share
+        .iter()
+        .map(|body| job.shapes[body.shape].spheres.len());
+    let own = [share.len() as u32, spheres.sum::<usize>() as u32];
+    let counts = ranks.all_gather(bytemuck::bytes_of(&own));
+    Ok((share, bytemuck::pod_collect_to_vec(&counts)))
+}
+
+/// Shows some bodies of the share of a rank to rank 0.
+pub(super) fn show(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> Vec<Vec<u8>> {
+    let number: u64 = message.take();
+    let [rank, start, end]: [u32; 3] = message.take();
+    let mut messages = vec![Vec::new(); ranks.count()];
+    if rank as usize == ranks.rank() {
+        let bodies = &shares[&number][start as usize..end as usize];
+        let bodies: Vec<_> = bodies.iter().map(ModelBody::numbers).collect();
+        messages[0] = bytemuck::cast_slice(&bodies).to_vec();
+    }
+    ranks.all_to_all(messages)
+}
+
+/// A share of rank 0, which can ask the others for theirs.
+pub(super) struct Holding {
+    pub ranks: Arc<dyn Ranks>,
+    pub number: u64,
+    pub own: Vec<ModelBody>,
+    /// Number of bodies of each share.
+    pub counts: Vec<u32>,
+}
+
+impl Holder for Holding {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn own(&self) -> &[ModelBody] {
+        &self.own
+    }
+
+    fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
+        self.own.iter().for_each(&mut *act);
+        for (rank, count) in (0..).zip(&self.counts).skip(1) {
+            for start in (0..*count).step_by(SHOWN as usize) {
+                let mut message = Ask::Show.message();
+                message.put(self.number);
+                message.put([rank, start, (*count).min(start + SHOWN)]);
+                self.ranks.broadcast(&mut message.0);
+                let rest = Command::Search
+                    .strip(&message.0)
+                    .expect("it is of a search");
+                let mut rest = Reader(&rest[1..]);
+                let shown = show(&*self.ranks, &mut rest, &Shares::new());
+                let bodies: Vec<[f64; ModelBody::NUMBERS]> =
+                    bytemuck::pod_collect_to_vec(&shown[rank as usize]);
+                for body in &bodies {
+                    act(&ModelBody::from_numbers(body));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec2;
+
+    use super::*;
+    use crate::model::packing::overlap::tests::random;
+
+    /// A wedge on the floor.
+    fn wedge() -> Arc<Mesh> {
+        let [a, b, c, d] = [DVec3::ZERO, DVec3::X, DVec3::Z, DVec3::new(0.3, 0.9, 0.3)];
+        Arc::new(Mesh::new([[a, b, c], [a, d, b], [b, d, c], [c, d, a]]))
+    }
+
+    #[test]
+    fn walls_are_as_deep_on_all_ranks() {
+        let domain = Domain {
+            min: DVec3::splat(-1.5),
+            max: DVec3::splat(1.5),
+            periodic: [true, false, false],
+        };
+        let cone = |height, closed| Shape::Cone {
+            bottom: 0.7,
+            top: 0.4,
+            height,
+            closed,
+        };
+        let size = DVec3::new(1.0, 0.8, 0.7);
+        let shapes = [
+            Shape::Plane { normal: DVec3::Y },
+            Shape::Rectangle {
+                size: DVec2::new(0.9, 1.1),
+            },
+            Shape::Disc {
+                radius: 0.9,
+                hole: 0.2,
+            },
+            Shape::Box { size },
+            Shape::Sphere { radius: 0.7 },
+            cone(1.1, true),
+            cone(1.3, false),
+            Shape::Cone {
+                bottom: 0.5,
+                top: 0.5,
+                height: f64::INFINITY,
+                closed: false,
+            },
+            Shape::Torus {
+                ring: 0.6,
+                tube: 0.3,
+            },
+            Shape::Mesh(wedge()),
+            Shape::Sampled(Arc::new(Distance::new(&wedge(), 0.1, 0.3))),
+        ];
+        let mut random = random(9);
+        for shape in shapes {
+            for side in [Side::Both, Side::Front, Side::Back] {
+                let wall = Wall {
+                    shape: shape.clone(),
+                    side,
+                    pose: Pose {
+                        position: DVec3::new(0.1, -0.2, 0.3),
+                        orientation: DQuat::from_xyzw(0.1, 0.7, 0.1, 0.7).normalize(),
+                    },
+                    ..Wall::plane(DVec3::ZERO, DVec3::Y, 0)
+                };
+                for domain in [None, Some(&domain)] {
+                    let mut wall = Probe::new(&wall, domain);
+                    wall.move_to(Pose {
+                        position: DVec3::new(0.2, 0.1, 0.0),
+                        ..wall.pose
+                    });
+                    let mut message = Writer::default();
+                    write_wall(&wall, &mut message);
+                    let mut message = Reader(&message.0);
+                    let read = read_wall(domain, &mut message);
+                    assert!(message.is_empty());
+                    let mut deep = 0;
+                    for _ in 0..400 {
+                        let point = [(); 3].map(|()| 3.0 * random() - 1.5).into();
+                        let depth = wall.depth(point, 0.2, 0.0);
+                        assert_eq!(read.depth(point, 0.2, 0.0), depth);
+                        deep += usize::from(depth.is_some());
+                    }
+                    assert!((1..400).contains(&deep), "{shape:?}, {side:?}: {deep}");
+                }
+            }
+        }
+    }
+}
