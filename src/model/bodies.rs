@@ -58,8 +58,8 @@ pub(crate) trait Holder: Send + Sync {
     /// Number of these shares among all that the processes have.
     fn number(&self) -> u64;
 
-    /// The share of this process.
-    fn own(&self) -> &[ModelBody];
+    /// The share of this process: a list, or a part of a fill.
+    fn own(&self) -> &Piece;
 
     /// Calls a function with each body of all processes, in order.
     fn visit(&self, act: &mut dyn FnMut(&ModelBody));
@@ -86,10 +86,10 @@ impl PartialEq for Shared {
 }
 
 impl Piece {
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Piece::List(list) => list.len(),
-            Piece::Fill(fill) => fill.numbers.count as usize,
+            Piece::Fill(fill) => fill.len(),
             Piece::Shared(shared) => shared.count()[0],
         }
     }

@@ -17,6 +17,7 @@ use super::slab::{Asked, Searchers, Slab};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
+use crate::model::bodies::Shared;
 use crate::model::clump::{Clump, union_of_spheres};
 use crate::model::flow::Face;
 use crate::model::quantity::Quantities;
@@ -269,13 +270,13 @@ impl Fill {
         walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
         let mut bodies = Vec::with_capacity(self.count);
-        let made = self.place_made(shapes, occupied, walls, &|_| true, None)?;
+        let made = self.place_made(shapes, occupied, walls, &|_| true)?;
         made.each(&mut |body| bodies.push(*body));
         Ok(bodies)
     }
 
     /// Does as [`Fill::place`], but returns what the bodies follow from. On a grid, only the space of bodies that `matter` is added to
-    /// `occupied`; at random, none is if several look for places `together`.
+    /// `occupied`.
     ///
     /// # Errors
     ///
@@ -286,14 +287,30 @@ impl Fill {
         occupied: &mut Occupied,
         walls: &[Probe],
         matters: &dyn Fn(&ModelBody) -> bool,
-        together: Option<&Together>,
     ) -> Result<MadeFill, FillError> {
         self.check()?;
         let filling = Filling::new(self, shapes, walls, occupied);
         match self.placement {
             Placement::Grid { .. } => filling.on_grid(matters),
-            Placement::Random | Placement::Packed => filling.at_random(together),
+            Placement::Random | Placement::Packed => filling.at_random(),
         }
+    }
+
+    /// Does as [`Fill::place`] at random with several processes, each of which then has a share of the bodies. Their space is not added
+    /// to `occupied`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fill::place`].
+    pub(crate) fn place_together(
+        &self,
+        shapes: &[Clump],
+        occupied: &mut Occupied,
+        walls: &[Probe],
+        together: &Together,
+    ) -> Result<Shared, FillError> {
+        self.check()?;
+        Filling::new(self, shapes, walls, occupied).at_random_together(together)
     }
 
     /// Checks that the mix and the region make sense.
@@ -483,7 +500,7 @@ const AXES: [char; 3] = ['x', 'y', 'z'];
 /// else.
 pub(crate) struct Together<'a> {
     pub searchers: &'a dyn Searchers,
-    pub before: Vec<&'a MadeFill>,
+    pub before: Vec<&'a Shared>,
 }
 
 /// A fill at work.
@@ -521,7 +538,7 @@ impl<'a> Filling<'a> {
         let mut sites = self.grid()?;
         let numbers = self.fill.numbers();
         let count = self.fill.count;
-        let mut shapes = Shapes::of_fill(&numbers, &mix);
+        let mut shapes = Shapes::of_fill(&numbers, &mix, 0);
         let mut walk = Walk::new(&numbers, &sites);
         let mut blocked = 0;
         for placed in 0..count {
@@ -616,38 +633,47 @@ impl<'a> Filling<'a> {
     }
 
     /// Places bodies by random sequential addition, the largest first.
-    fn at_random(mut self, together: Option<&Together>) -> Result<MadeFill, FillError> {
-        let numbers = self.fill.numbers();
-        let mut mix = self.fill.mixed(self.shapes);
-        choices(&numbers, &mix).for_each(|choice| mix[choice].count += 1);
-        let mut made = MadeFill {
-            sites: Sites::Random(RandomSites::new(&mix, self.shapes)),
-            numbers,
-            mix,
-        };
-        let searchers = together.map(|together| together.searchers);
-        if let Some(together) = together {
-            together
-                .searchers
-                .begin(self.shapes, &made, &together.before);
-        }
-        let found = self.search(&made, searchers);
-        if let Some(searchers) = searchers {
-            searchers.end();
-        }
+    fn at_random(mut self) -> Result<MadeFill, FillError> {
+        let mut made = self.without_places();
+        let found = self.search(&made, None)?;
         if let Sites::Random(sites) = &mut made.sites {
-            sites.tries = found?;
+            sites.tries = found;
         }
         Ok(made)
     }
 
-    /// Finds the places of the bodies of a fill. Returns the number of tries of each.
+    /// Does as [`Filling::at_random`] with several processes.
+    fn at_random_together(mut self, together: &Together) -> Result<Shared, FillError> {
+        let Together { searchers, before } = together;
+        let made = self.without_places();
+        searchers.begin(self.shapes, &made, before);
+        let found = self.search(&made, Some(*searchers));
+        let shared = searchers.end();
+        found.map(|_| shared)
+    }
+
+    /// A fill at random whose bodies have no places as yet.
+    fn without_places(&self) -> MadeFill {
+        let numbers = self.fill.numbers();
+        let mut mix = self.fill.mixed(self.shapes);
+        choices(&numbers, &mix, 0..numbers.count).for_each(|choice| mix[choice].count += 1);
+        MadeFill {
+            sites: Sites::Random(RandomSites::new(&mix, self.shapes)),
+            numbers,
+            mix,
+        }
+    }
+
+    /// Finds the places of the bodies of a fill. Returns the number of tries of each, unless searchers note them.
     fn search(
         &mut self,
         made: &MadeFill,
         searchers: Option<&dyn Searchers>,
     ) -> Result<Vec<u16>, FillError> {
-        let mut found = vec![0; self.fill.count];
+        let mut found = match searchers {
+            Some(_) => Vec::new(),
+            None => vec![0; self.fill.count],
+        };
         for class in 0..made.random_sites().class_count() {
             let class = Class::new(class, made);
             self.search_class(&class, searchers, &mut found)?;
@@ -706,7 +732,9 @@ impl<'a> Filling<'a> {
                 if let Some(covered) = &mut covered {
                     candidate.spheres.iter().for_each(|own| covered.add(own));
                 }
-                found[index] = tried as u16;
+                if let Some(found) = found.get_mut(index) {
+                    *found = tried as u16;
+                }
                 after = number + 1;
                 self.placed += 1;
                 left -= 1;
@@ -836,7 +864,12 @@ impl<'a> Class<'a> {
 
     /// Its bodies: the index of each, and the place in the mix of its shape.
     fn bodies(&self) -> impl Iterator<Item = (usize, usize)> + use<'_> {
-        let all = choices(&self.made.numbers, &self.made.mix).enumerate();
+        let all = choices(
+            &self.made.numbers,
+            &self.made.mix,
+            0..self.made.numbers.count,
+        )
+        .enumerate();
         all.filter(|(_, choice)| self.made.random_sites().classes[*choice] == self.number)
     }
 
@@ -867,7 +900,7 @@ mod tests {
 
     use super::*;
     use crate::math::parallel::Threads;
-    use crate::model::bodies::Shared;
+    use crate::model::bodies::{Holder, Piece};
     use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::Unrelaxed;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
@@ -963,7 +996,7 @@ mod tests {
             for body in &others {
                 occupied.insert(body, &shapes);
             }
-            let made = fill.place_made(&shapes, &mut occupied, &walls, &|_| true, None);
+            let made = fill.place_made(&shapes, &mut occupied, &walls, &|_| true);
             let made = made.unwrap();
             let refused: u64 = match &made.sites {
                 Sites::Grid(sites) => sites.empty.iter().map(|[start, end]| end - start).sum(),
@@ -1246,7 +1279,7 @@ mod tests {
     fn plainly(fill: &Fill, shapes: &[Clump], others: &[ModelBody]) -> Vec<ModelBody> {
         let (numbers, mix) = (fill.numbers(), fill.mixed(shapes));
         let sites = RandomSites::new(&mix, shapes);
-        let choices: Vec<usize> = choices(&numbers, &mix).collect();
+        let choices: Vec<usize> = choices(&numbers, &mix, 0..numbers.count).collect();
         let mut occupied = Occupied::new(shapes);
         others.iter().for_each(|body| occupied.insert(body, shapes));
         let mut bodies = vec![ModelBody::default(); fill.count];
@@ -1324,18 +1357,42 @@ mod tests {
         }
     }
 
+    /// Shares of several processes.
+    struct Parts(Vec<Piece>);
+
+    impl Holder for Parts {
+        fn number(&self) -> u64 {
+            0
+        }
+
+        fn own(&self) -> &Piece {
+            &self.0[0]
+        }
+
+        fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
+            self.0.iter().for_each(|part| part.visit(act));
+        }
+    }
+
     impl Searchers for Slabs {
         fn counts(&self) -> [usize; 2] {
             [self.count; 2]
         }
 
-        fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&MadeFill]) {
+        fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&Shared]) {
             let spheres: Vec<_> = shapes.iter().map(|shape| shape.spheres.clone()).collect();
-            let before: Vec<MadeFill> = before.iter().map(|fill| (*fill).clone()).collect();
-            let search = |index| {
-                SlabSearch::new(spheres.clone(), fill.clone(), &before, [index, self.count])
-            };
-            *self.searches.borrow_mut() = (0..self.count).map(search).collect();
+            let search =
+                |index| SlabSearch::new(spheres.clone(), fill.clone(), [index, self.count]);
+            let mut searches: Vec<SlabSearch> = (0..self.count).map(search).collect();
+            let is_near = searches[0].near(self.count);
+            for before in before {
+                before.holder.visit(&mut |body| {
+                    let near = searches.iter_mut().enumerate();
+                    let near = near.filter(|(index, _)| is_near(*index, body));
+                    near.for_each(|(_, search)| search.insert(body));
+                });
+            }
+            *self.searches.borrow_mut() = searches;
         }
 
         fn look(&self, asked: &Asked) -> Vec<u64> {
@@ -1346,10 +1403,19 @@ mod tests {
             found
         }
 
-        fn end(&self) {
+        fn end(&self) -> Shared {
             let searches = std::mem::take(&mut *self.searches.borrow_mut());
             let held = searches.iter().map(SlabSearch::placed).collect();
             self.held.borrow_mut().push(held);
+            let shares = searches.into_iter().map(SlabSearch::share);
+            let shares: Vec<MadeFill> = shares.collect();
+            let counts = shares.iter();
+            let counts = counts.map(|own| [own.len(), own.sphere_count()]);
+            Shared {
+                counts: counts.map(|own| own.map(|count| count as u32)).collect(),
+                kinds: Vec::new(),
+                holder: Arc::new(Parts(shares.into_iter().map(Piece::Fill).collect())),
+            }
         }
 
         fn pack(&self, _: &Packing) -> Result<Shared, Unrelaxed> {
@@ -1385,19 +1451,28 @@ mod tests {
         for count in [1, 2, 5] {
             let searchers = Slabs::new(count);
             let mut occupied = begun();
-            let mut placed: Vec<MadeFill> = Vec::new();
+            let mut placed: Vec<Shared> = Vec::new();
             for (fill, expected) in fills.iter().zip(&expected) {
                 let together = Together {
                     searchers: &searchers,
                     before: placed.iter().collect(),
                 };
-                let made =
-                    fill.place_made(&shapes, &mut occupied, &planes, &|_| true, Some(&together));
-                let made = made.expect("room");
+                let shared = fill.place_together(&shapes, &mut occupied, &planes, &together);
+                let shared = shared.expect("room");
                 let mut bodies = Vec::new();
-                made.each(&mut |body| bodies.push(*body));
+                shared.holder.visit(&mut |body| bodies.push(*body));
                 assert!(bodies == *expected, "{count} searchers");
-                placed.push(made);
+                let [bodies, spheres] = shared.count();
+                let of = |body: &ModelBody| shapes[body.shape].spheres.len();
+                assert_eq!(bodies, expected.len());
+                assert_eq!(spheres, expected.iter().map(of).sum::<usize>());
+                assert!(
+                    shared
+                        .counts
+                        .iter()
+                        .all(|own| own[0] as usize <= bodies / count + 1)
+                );
+                placed.push(shared);
             }
             let mut spheres = 0;
             occupied.each_sphere(|_| spheres += 1);
@@ -1423,8 +1498,8 @@ mod tests {
             before: Vec::new(),
         };
         let mut occupied = Occupied::new(&shapes);
-        let made = fill.place_made(&shapes, &mut occupied, &[], &|_| true, Some(&together));
-        assert_eq!(made.expect_err("no room"), alone);
+        let placed = fill.place_together(&shapes, &mut occupied, &[], &together);
+        assert_eq!(placed.expect_err("no room"), alone);
         assert!(searchers.searches.borrow().is_empty());
     }
 

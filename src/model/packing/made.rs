@@ -1,5 +1,7 @@
 //! Fills whose bodies are made one after the other, whenever they are wanted.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use glam::{DQuat, DVec3};
 
@@ -71,20 +73,40 @@ impl Mixed {
 }
 
 impl MadeFill {
+    /// Number of bodies: those of a part of a fill at random.
+    pub fn len(&self) -> usize {
+        match &self.sites {
+            Sites::Grid(_) => self.numbers.count as usize,
+            Sites::Random(sites) => sites.tries.len(),
+        }
+    }
+
+    /// Number of spheres of a part of a fill at random.
+    pub fn sphere_count(&self) -> usize {
+        let sites = self.random_sites();
+        let bodies = sites.first..sites.first + self.len() as u64;
+        let choices = choices(&self.numbers, &self.mix, bodies);
+        choices.map(|choice| sites.spheres[choice].len()).sum()
+    }
+
     /// Calls a function with each body, in order.
     pub fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
         let (numbers, mix) = (&self.numbers, &self.mix[..]);
+        let first = match &self.sites {
+            Sites::Grid(_) => 0,
+            Sites::Random(sites) => sites.first,
+        };
         let mut next: Box<dyn FnMut(usize) -> ModelBody> = match &self.sites {
             Sites::Grid(sites) => Box::new(sites.bodies(numbers, mix)),
             Sites::Random(sites) => Box::new(sites.bodies(numbers, mix)),
         };
-        for choice in choices(numbers, mix) {
+        for choice in choices(numbers, mix, first..first + self.len() as u64) {
             act(&next(choice));
         }
     }
 
     /// The sites of a fill at random.
-    pub(super) fn random_sites(&self) -> &RandomSites {
+    pub fn random_sites(&self) -> &RandomSites {
         match &self.sites {
             Sites::Random(sites) => sites,
             Sites::Grid(_) => unreachable!("the fill is at random"),
@@ -147,10 +169,10 @@ impl Shapes {
         }
     }
 
-    /// Shapes of the bodies of a fill: they come before all else in its row of random numbers.
-    pub fn of_fill(numbers: &Numbers, mix: &[Mixed]) -> Shapes {
+    /// Shapes of the bodies of a fill from one with this index on: they come before all else in its row of random numbers.
+    pub fn of_fill(numbers: &Numbers, mix: &[Mixed], first: u64) -> Shapes {
         let weights = mix.iter().map(|own| own.weight);
-        Shapes::new(weights, Random::new(numbers.seed))
+        Shapes::new(weights, Random::after(numbers.seed, first))
     }
 
     /// The place in the mix of the shape of the next body.
@@ -159,8 +181,12 @@ impl Shapes {
     }
 }
 
-/// The place in the mix of the shape of each body of a fill.
-pub(super) fn choices(numbers: &Numbers, mix: &[Mixed]) -> impl Iterator<Item = usize> + use<> {
-    let mut shapes = Shapes::of_fill(numbers, mix);
-    (0..numbers.count).map(move |_| shapes.choose())
+/// The place in the mix of the shape of each of some bodies of a fill.
+pub(super) fn choices(
+    numbers: &Numbers,
+    mix: &[Mixed],
+    bodies: Range<u64>,
+) -> impl Iterator<Item = usize> + use<> {
+    let mut shapes = Shapes::of_fill(numbers, mix, bodies.start);
+    bodies.map(move |_| shapes.choose())
 }

@@ -212,7 +212,7 @@ struct Spheres {
 }
 
 impl Spheres {
-    /// Those of some bodies, of which there are as many as these `counts` of each shape, or no others.
+    /// Finds those of some bodies, of which there are as many as these `counts` of each shape, or no others.
     fn of<B: AsRef<ModelBody>>(bodies: &[B], world: World, counts: &[usize]) -> Spheres {
         let World { shapes, domain, .. } = world;
         let radii = shapes

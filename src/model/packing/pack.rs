@@ -9,14 +9,14 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::fill::{Fill, FillError, Occupied, Together, Wanted, volume};
-use super::made::MadeFill;
+use super::made::Sites;
 use super::overlap::team::{Alone, Numbered, Team, share_out, swap};
 use super::overlap::{
     Overlap, Partner, RELAX_SWEEPS, RELAX_TOLERANCE, Unrelaxed, World, overlaps_of, relax_part,
 };
 use super::slab::Searchers;
 use crate::model::ModelBody;
-use crate::model::bodies::{Shared, Visit};
+use crate::model::bodies::{Piece, Shared, Visit};
 use crate::model::clump::Clump;
 use crate::model::wall::{Probe, Wall};
 
@@ -69,7 +69,7 @@ impl Fill {
         packed.map_err(|left| self.jammed(world, &left))
     }
 
-    /// Those of some bodies that may be in the way.
+    /// Finds those of some bodies that may be in the way.
     fn near(&self, others: Visit, world: World) -> Vec<ModelBody> {
         let mut near = Vec::new();
         others(&mut |body| {
@@ -135,16 +135,24 @@ impl Fill {
         for body in others {
             occupied.insert(body, &shapes);
         }
-        let together = searchers.map(|searchers| Together {
-            searchers,
-            before: Vec::new(),
-        });
-        let all = |_: &ModelBody| true;
-        let small = small.place_made(&shapes, &mut occupied, world.walls, &all, together.as_ref());
+        let small = match searchers {
+            None => {
+                let all = |_: &ModelBody| true;
+                Piece::Fill(small.place_made(&shapes, &mut occupied, world.walls, &all)?)
+            }
+            Some(searchers) => {
+                let together = Together {
+                    searchers,
+                    before: Vec::new(),
+                };
+                let small = small.place_together(&shapes, &mut occupied, world.walls, &together)?;
+                Piece::Shared(small)
+            }
+        };
         Ok(Packing {
             world: World { walls, ..world },
             others,
-            small: small?,
+            small,
             least,
             leaves_out: self.wanted == Some(Wanted::All),
         })
@@ -183,8 +191,8 @@ pub(crate) struct Packing<'a> {
     pub world: World<'a>,
     /// Bodies that are there before, and stay.
     pub others: &'a [ModelBody],
-    /// The small bodies. Their shapes come after those of the world.
-    pub small: MadeFill,
+    /// The small bodies, or the part of them that this process has. Their shapes come after those of the world.
+    pub small: Piece,
     /// Their size, as a fraction of the full size.
     pub least: f64,
     /// Whether bodies are left out that have no room.
@@ -232,24 +240,40 @@ impl Packing<'_> {
         Ok(part)
     }
 
-    /// An equal share of all bodies.
+    /// A share of all bodies.
     fn start(&self, team: &dyn Team) -> Vec<Numbered> {
-        let total = self.others.len() + self.small.numbers.count as usize;
-        let end = |rank: usize| total * rank / team.count();
-        let share = end(team.rank())..end(team.rank() + 1);
-        let mut part = Vec::with_capacity(share.len());
-        let mut number = 0;
-        let mut add = |body: &ModelBody, fixed: bool| {
-            if share.contains(&number) {
-                part.push(Numbered {
-                    number: number as u32,
-                    body: ModelBody { fixed, ..*body },
-                });
+        let others = self.others.len();
+        let share = |count: usize| {
+            let end = |rank: usize| count * rank / team.count();
+            end(team.rank())..end(team.rank() + 1)
+        };
+        let own = share(others);
+        let numbered = |number: usize, body: &ModelBody, fixed: bool| Numbered {
+            number: number as u32,
+            body: ModelBody { fixed, ..*body },
+        };
+        let fixed = own.clone().zip(&self.others[own]);
+        let fixed = fixed.map(|(number, body)| numbered(number, body, true));
+        let mut part: Vec<Numbered> = fixed.collect();
+        let Piece::Fill(small) = &self.small else {
+            unreachable!("the process has its part of the small bodies");
+        };
+        let mut number = match &small.sites {
+            Sites::Random(sites) => sites.first as usize,
+            Sites::Grid(_) => 0,
+        };
+        let total = small.numbers.count as usize;
+        let own = match small.len() == total {
+            true => share(total),
+            false => number..number + small.len(),
+        };
+        part.reserve_exact(own.len());
+        small.each(&mut |body| {
+            if own.contains(&number) {
+                part.push(numbered(others + number, body, false));
             }
             number += 1;
-        };
-        self.others.iter().for_each(|body| add(body, true));
-        self.small.each(&mut |body| add(body, false));
+        });
         part
     }
 

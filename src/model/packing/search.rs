@@ -22,9 +22,16 @@ pub(crate) struct RandomSites {
     /// Class of each shape of the mix. Those of one class have the same spheres, and find their places one after the other; classes
     /// follow each other from the largest to the smallest.
     pub classes: Vec<u64>,
-    /// Number of tries of each body, the last of which found its place.
+    /// Index of the first body whose tries are known.
+    pub first: u64,
+    /// Number of tries that bodies of each class before it took.
+    pub done: Vec<u64>,
+    /// Number of tries of each body from there on, the last of which found its place.
     pub tries: Vec<u16>,
 }
+
+/// Velocities of a body come from so many random numbers.
+const OF_MOTION: u64 = 6;
 
 /// A place at which a body is tried.
 pub(super) struct Try {
@@ -210,6 +217,8 @@ impl RandomSites {
                 .map(|index| shape(index).spheres.clone())
                 .collect(),
             classes,
+            first: 0,
+            done: vec![0; count as usize],
             tries: Vec::new(),
         }
     }
@@ -237,10 +246,10 @@ impl RandomSites {
         numbers: &'a Numbers,
         mix: &'a [Mixed],
     ) -> impl FnMut(usize) -> ModelBody + use<'a> {
-        let of_class = |class| (self.tries_of(class, numbers, mix), 0);
-        let mut of_classes: Vec<(Tries, u64)> = (0..self.class_count()).map(of_class).collect();
+        let of_class = |(class, done): (u64, &u64)| (self.tries_of(class, numbers, mix), *done);
+        let mut of_classes: Vec<(Tries, u64)> = (0..).zip(&self.done).map(of_class).collect();
         let mut tries = self.tries.iter();
-        let mut random = Random::after(numbers.seed, numbers.count);
+        let mut random = Random::after(numbers.seed, numbers.count + OF_MOTION * self.first);
         move |choice| {
             let (of_class, done) = &mut of_classes[self.classes[choice] as usize];
             *done += u64::from(*tries.next().expect("each body has been placed"));

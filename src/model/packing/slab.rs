@@ -5,7 +5,7 @@ use std::ops::Range;
 use glam::{DQuat, DVec3};
 
 use super::covered::Covered;
-use super::made::MadeFill;
+use super::made::{MadeFill, Sites, choices};
 use super::occupied::{Occupied, TOUCH};
 use super::overlap::Unrelaxed;
 use super::pack::Packing;
@@ -68,15 +68,15 @@ pub(crate) trait Searchers {
     /// Number of them on this machine, and of all.
     fn counts(&self) -> [usize; 2];
 
-    /// Begins with a fill, of which no body has been placed, in a scene with these shapes. Its bodies keep away from those of the
-    /// fills before it.
-    fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&MadeFill]);
+    /// Begins with a fill, of which no body has been placed, in a scene with these shapes. Its bodies keep away from those that they have
+    /// placed before.
+    fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&Shared]);
 
     /// Does what they are asked, and returns the numbers of the tries that are free, in order.
     fn look(&self, asked: &Asked) -> Vec<u64>;
 
-    /// Ends with this fill.
-    fn end(&self);
+    /// Ends with this fill. Each has a share of the bodies then: none that makes sense if some have found no place.
+    fn end(&self) -> Shared;
 
     /// Packs bodies, of which each then has a share.
     ///
@@ -138,20 +138,34 @@ pub(crate) struct SlabSearch {
     placed: usize,
     class: u64,
     covered: Option<Covered>,
+    /// Indices of the bodies of the class that have no place as yet.
+    waiting: Box<dyn Iterator<Item = u64> + Send>,
+    /// Number of the try after the last that found a place.
+    after: u64,
+    /// Indices of the bodies in the share of this process.
+    share: Range<u64>,
 }
 
 impl SlabSearch {
     /// Begins the search of one of several, given the spheres of each shape of the scene; see [`Searchers::begin`].
     pub fn new(
         spheres: Vec<Vec<ClumpSphere>>,
-        fill: MadeFill,
-        before: &[MadeFill],
+        mut fill: MadeFill,
         [index, count]: [usize; 2],
     ) -> SlabSearch {
         let shapes: Vec<Clump> = spheres.into_iter().map(bare).collect();
         let region = [fill.numbers.min, fill.numbers.max];
         let slab = Slab::of(region, index, count);
-        let mut search = SlabSearch {
+        let end = |index: usize| fill.numbers.count * index as u64 / count as u64;
+        let share = end(index)..end(index + 1);
+        if let Sites::Random(sites) = &mut fill.sites {
+            sites.first = share.start;
+            sites.tries = vec![0; (share.end - share.start) as usize];
+        }
+        SlabSearch {
+            waiting: waiting(&fill, 0),
+            after: 0,
+            share,
             near: Near::new(slab.part_of(region), &shapes, &fill),
             slab,
             occupied: Occupied::new(&shapes),
@@ -160,15 +174,44 @@ impl SlabSearch {
             covered: None,
             shapes,
             fill,
-        };
-        for fill in before {
-            fill.each(&mut |body| {
-                if search.near.has(body) {
-                    search.occupied.insert(body, &search.shapes);
-                }
-            });
         }
-        search
+    }
+
+    /// For each of so many searches, whether a body may be in its way.
+    pub fn near(&self, count: usize) -> impl Fn(usize, &ModelBody) -> bool + use<> {
+        let region = [self.fill.numbers.min, self.fill.numbers.max];
+        let part = |index| Slab::of(region, index, count).part_of(region);
+        let near = (0..count).map(|index| Near::new(part(index), &self.shapes, &self.fill));
+        let near: Vec<Near> = near.collect();
+        move |index, body| near[index].has(body)
+    }
+
+    /// Adds a body that is there before.
+    pub fn insert(&mut self, body: &ModelBody) {
+        self.occupied.insert(body, &self.shapes);
+    }
+
+    /// Its share of the bodies.
+    pub fn share(self) -> MadeFill {
+        self.fill
+    }
+
+    /// Notes which bodies have found their places with some tries.
+    fn note(&mut self, placed: &[u64]) {
+        let class = self.class as usize;
+        let Sites::Random(sites) = &mut self.fill.sites else {
+            return;
+        };
+        for number in placed {
+            let body = self.waiting.next().expect("each place is that of a body");
+            if body < self.share.start {
+                sites.done[class] = number + 1;
+            } else if body < self.share.end {
+                let tries = number + 1 - self.after;
+                sites.tries[(body - self.share.start) as usize] = tries as u16;
+            }
+            self.after = number + 1;
+        }
     }
 
     /// Number of bodies of the fill that it has.
@@ -182,7 +225,10 @@ impl SlabSearch {
         if asked.class != self.class {
             self.class = asked.class;
             self.covered = None;
+            self.after = 0;
+            self.waiting = waiting(&self.fill, asked.class);
         }
+        self.note(&asked.placed);
         let MadeFill { numbers, mix, .. } = &self.fill;
         let sites = self.fill.random_sites();
         let mut tries = sites.tries_of(asked.class, numbers, mix);
@@ -210,6 +256,21 @@ impl SlabSearch {
         let (found, _) = around.free_among(&tries, &numbers, &|_| false);
         found.into_iter().map(|(number, _)| number).collect()
     }
+}
+
+/// Indices of the bodies of a class of a fill at random.
+fn waiting(fill: &MadeFill, class: u64) -> Box<dyn Iterator<Item = u64> + Send> {
+    let is_own: Vec<bool> = fill
+        .random_sites()
+        .classes
+        .iter()
+        .map(|own| *own == class)
+        .collect();
+    let all = (0..).zip(choices(&fill.numbers, &fill.mix, 0..fill.numbers.count));
+    Box::new(
+        all.filter(move |(_, choice)| is_own[*choice])
+            .map(|(index, _)| index),
+    )
 }
 
 /// A shape of which nothing but the spheres matters.

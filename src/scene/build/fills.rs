@@ -14,7 +14,6 @@ use crate::model::bodies::{Piece, Shared, Visit};
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied, Together, Wanted, volume};
-use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::overlap::{self, World};
 use crate::model::packing::slab::Searchers;
 use crate::model::{Bodies, ModelBody};
@@ -378,10 +377,10 @@ impl Check {
                     .next(fill, &fills[index + 1..], world, &mut occupied, searchers)
                     .map_err(unplaced)?;
                 if fill.wanted.is_some() {
-                    own.each(&mut |body| counted.add(body));
+                    own.visit(&mut |body| counted.add(body));
                 }
                 placed.pieces.push(Piece::List(std::mem::take(&mut list)));
-                placed.pieces.push(Piece::Fill(own));
+                placed.pieces.push(own);
             } else {
                 let own = match fill.placement {
                     fill::Placement::Packed => fill.pack(&list, world).inspect(|own| {
@@ -430,28 +429,33 @@ impl PlacedFills {
         world: World,
         occupied: &mut Occupied,
         searchers: Option<&dyn Searchers>,
-    ) -> Result<MadeFill, FillError> {
-        let shapes = world.shapes;
-        let apart = fill.is_apart(shapes);
-        let matters =
-            |body: &ModelBody| !apart || later.iter().any(|later| later.may_meet(body, shapes));
+    ) -> Result<Piece, FillError> {
+        let (shapes, walls) = (world.shapes, world.walls);
         let is_random = |fill: &fill::Fill| fill.placement == fill::Placement::Random;
-        let searchers = searchers.filter(|_| is_random(fill));
-        let together = searchers.map(|searchers| Together {
+        let Some(searchers) = searchers.filter(|_| is_random(fill)) else {
+            let apart = fill.is_apart(shapes);
+            let may_meet =
+                |body: &ModelBody| later.iter().any(|later| later.may_meet(body, shapes));
+            let matters = |body: &ModelBody| !apart || may_meet(body);
+            return Ok(Piece::Fill(
+                fill.place_made(shapes, occupied, walls, &matters)?,
+            ));
+        };
+        let together = Together {
             searchers,
             before: self.random_fills().collect(),
-        });
-        let made = fill.place_made(shapes, occupied, world.walls, &matters, together.as_ref())?;
-        if together.is_some() && !later.iter().all(is_random) {
-            // Searchers are not asked about places on a grid.
-            let others = || later.iter().filter(|later| !is_random(later));
-            made.each(&mut |body| {
-                if others().any(|later| later.may_meet(body, shapes)) {
+        };
+        let placed = Piece::Shared(fill.place_together(shapes, occupied, walls, &together)?);
+        // Searchers are not asked about places on a grid.
+        let others = later.iter().filter(|later| !is_random(later));
+        if others.clone().next().is_some() {
+            placed.visit(&mut |body| {
+                if others.clone().any(|later| later.may_meet(body, shapes)) {
                     occupied.insert(body, shapes);
                 }
             });
         }
-        Ok(made)
+        Ok(placed)
     }
 
     /// Packs a fill with other processes, between the bodies that were placed before and those of a `list` after them.
@@ -469,9 +473,10 @@ impl PlacedFills {
         fill.pack_together(others, world, searchers)
     }
 
-    fn random_fills(&self) -> impl Iterator<Item = &MadeFill> {
+    /// Fills at random that a cluster has placed.
+    fn random_fills(&self) -> impl Iterator<Item = &Shared> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Fill(fill) if matches!(fill.sites, Sites::Random(_)) => Some(fill),
+            Piece::Shared(shared) if matches!(shared.holder.own(), Piece::Fill(_)) => Some(shared),
             _ => None,
         })
     }

@@ -1,22 +1,22 @@
-//! Dense fills that all ranks pack together, and the bodies of which each then has a share.
+//! Dense fills that all ranks pack together, and bodies of fills of which each rank has a share.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::{DQuat, DVec3, IVec3};
 
 use super::Ranks;
 use super::bytes::{Reader, Writer};
-use super::part::Command;
 use super::search::{Ask, threads};
-use super::start::{read_fill, write_fill};
-use crate::model::bodies::Holder;
+use crate::model::bodies::{Holder, Piece};
 use crate::model::clump::Clump;
 use crate::model::forces::{Drag, Group};
-use crate::model::packing::made::MadeFill;
+use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::overlap::team::Team;
 use crate::model::packing::overlap::{Unrelaxed, World};
 use crate::model::packing::pack::Packing;
+use crate::model::packing::search::RandomSites;
 use crate::model::packing::slab::bare;
 use crate::model::wall::{Distance, Mesh, Pose, Probe, Shape, Side, Wall};
 use crate::model::{Domain, ModelBody};
@@ -25,7 +25,7 @@ use crate::model::{Domain, ModelBody};
 const SHOWN: u32 = 1 << 14;
 
 /// Shares of this rank, by their numbers.
-pub(super) type Shares = BTreeMap<u64, Vec<ModelBody>>;
+pub(super) type Shares = BTreeMap<u64, Arc<Piece>>;
 
 /// The ranks as a team.
 struct Together<'a>(&'a dyn Ranks);
@@ -52,14 +52,13 @@ impl Team for Together<'_> {
     }
 }
 
-/// What a rank needs to pack.
+/// All that a rank needs to pack, but for the small bodies.
 struct Job {
     shapes: Vec<Clump>,
     groups: Vec<Group>,
     walls: Vec<Probe>,
     domain: Option<Domain>,
     others: Vec<ModelBody>,
-    small: MadeFill,
     least: f64,
     leaves_out: bool,
 }
@@ -68,7 +67,7 @@ pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
     let Packing {
         world,
         others,
-        small,
+        small: _,
         least,
         leaves_out,
     } = packing;
@@ -95,7 +94,6 @@ pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
     }
     let others: Vec<_> = others.iter().map(ModelBody::numbers).collect();
     message.put_all(&others);
-    write_fill(small, message);
     message.put(*least);
     message.put(u32::from(*leaves_out));
 }
@@ -130,7 +128,6 @@ impl Job {
             walls,
             domain,
             others: others.iter().map(ModelBody::from_numbers).collect(),
-            small: read_fill(message),
             least: message.take(),
             leaves_out: message.take::<u32>() == 1,
         }
@@ -253,11 +250,13 @@ fn read_wall(domain: Option<&Domain>, message: &mut Reader) -> Probe {
     probe
 }
 
-/// Packs together with all other ranks. Returns the share of this one, and the number of bodies and spheres of each.
+/// Packs together with all other ranks, given the small bodies of this one. Returns its share, and the number of bodies and spheres of each
+/// rank.
 pub(super) fn pack(
     ranks: &dyn Ranks,
+    small: Piece,
     message: &mut Reader,
-) -> Result<(Vec<ModelBody>, Vec<[u32; 2]>), Unrelaxed> {
+) -> Result<(Piece, Vec<[u32; 2]>), Unrelaxed> {
     let job = Job::read(message);
     let packing = Packing {
         world: World {
@@ -267,29 +266,52 @@ pub(super) fn pack(
             domain: job.domain.as_ref(),
         },
         others: &job.others,
-        small: job.small,
+        small,
         least: job.least,
         leaves_out: job.leaves_out,
     };
     let share = threads(ranks).run(|| packing.run(&Together(ranks)))?;
     let share: Vec<ModelBody> = share.into_iter().map(|own| own.body).collect();
-    let spheres = share
-        .iter()
-        .map(|body| job.shapes[body.shape].spheres.len());
-    let own = [share.len() as u32, spheres.sum::<usize>() as u32];
-    let counts = ranks.all_gather(bytemuck::bytes_of(&own));
-    Ok((share, bytemuck::pod_collect_to_vec(&counts)))
+    let spheres = share.iter();
+    let spheres = spheres.map(|body| job.shapes[body.shape].spheres.len());
+    let counts = counts(ranks, [share.len(), spheres.sum()]);
+    Ok((Piece::List(share), counts))
 }
 
-/// Shows some bodies of the share of a rank to rank 0.
+/// Number of bodies and spheres of each rank, given those of this one.
+pub(super) fn counts(ranks: &dyn Ranks, own: [usize; 2]) -> Vec<[u32; 2]> {
+    let own = own.map(|count| count as u32);
+    let all = ranks.all_gather(bytemuck::bytes_of(&own));
+    bytemuck::pod_collect_to_vec(&all)
+}
+
+/// Shows some bodies of the share of a rank to rank 0, or what the bodies of a fill follow from.
 pub(super) fn show(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> Vec<Vec<u8>> {
     let number: u64 = message.take();
     let [rank, start, end]: [u32; 3] = message.take();
     let mut messages = vec![Vec::new(); ranks.count()];
     if rank as usize == ranks.rank() {
-        let bodies = &shares[&number][start as usize..end as usize];
-        let bodies: Vec<_> = bodies.iter().map(ModelBody::numbers).collect();
-        messages[0] = bytemuck::cast_slice(&bodies).to_vec();
+        let mut own = Writer::default();
+        match &*shares[&number] {
+            Piece::List(list) => {
+                for body in &list[start as usize..end as usize] {
+                    own.put(body.numbers());
+                }
+            }
+            Piece::Fill(MadeFill {
+                sites:
+                    Sites::Random(RandomSites {
+                        first, done, tries, ..
+                    }),
+                ..
+            }) => {
+                own.put(*first);
+                own.put_all(done);
+                own.put_all(tries);
+            }
+            _ => unreachable!("no rank has a share of such bodies"),
+        }
+        messages[0] = own.0;
     }
     ranks.all_to_all(messages)
 }
@@ -298,7 +320,7 @@ pub(super) fn show(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> 
 pub(super) struct Holding {
     pub ranks: Arc<dyn Ranks>,
     pub number: u64,
-    pub own: Vec<ModelBody>,
+    pub own: Arc<Piece>,
     /// Number of bodies of each share.
     pub counts: Vec<u32>,
 }
@@ -308,29 +330,60 @@ impl Holder for Holding {
         self.number
     }
 
-    fn own(&self) -> &[ModelBody] {
+    fn own(&self) -> &Piece {
         &self.own
     }
 
     fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
-        self.own.iter().for_each(&mut *act);
+        self.own.visit(act);
         for (rank, count) in (0..).zip(&self.counts).skip(1) {
-            for start in (0..*count).step_by(SHOWN as usize) {
-                let mut message = Ask::Show.message();
-                message.put(self.number);
-                message.put([rank, start, (*count).min(start + SHOWN)]);
-                self.ranks.broadcast(&mut message.0);
-                let rest = Command::Search
-                    .strip(&message.0)
-                    .expect("it is of a search");
-                let mut rest = Reader(&rest[1..]);
-                let shown = show(&*self.ranks, &mut rest, &Shares::new());
-                let bodies: Vec<[f64; ModelBody::NUMBERS]> =
-                    bytemuck::pod_collect_to_vec(&shown[rank as usize]);
-                for body in &bodies {
-                    act(&ModelBody::from_numbers(body));
+            match &*self.own {
+                Piece::Fill(fill) => self.part(fill, rank, *count).each(act),
+                _ => {
+                    for start in (0..*count).step_by(SHOWN as usize) {
+                        let shown = self.ask(rank, start..(*count).min(start + SHOWN));
+                        let mut shown = Reader(&shown);
+                        while !shown.is_empty() {
+                            act(&ModelBody::from_numbers(&shown.take()));
+                        }
+                    }
                 }
             }
+        }
+    }
+}
+
+impl Holding {
+    /// Has a rank show something of its share.
+    fn ask(&self, rank: u32, bodies: Range<u32>) -> Vec<u8> {
+        let mut message = Ask::Show.message();
+        let before = message.0.len();
+        message.put(self.number);
+        message.put([rank, bodies.start, bodies.end]);
+        self.ranks.broadcast(&mut message.0);
+        let mut rest = Reader(&message.0[before..]);
+        let mut shown = show(&*self.ranks, &mut rest, &Shares::new());
+        shown.swap_remove(rank as usize)
+    }
+
+    /// The part of a fill that a rank has.
+    fn part(&self, own: &MadeFill, rank: u32, count: u32) -> MadeFill {
+        let shown = self.ask(rank, 0..count);
+        let mut shown = Reader(&shown);
+        let Sites::Random(sites) = &own.sites else {
+            unreachable!("no rank has a share of a fill on a grid");
+        };
+        let sites = RandomSites {
+            spheres: sites.spheres.clone(),
+            classes: sites.classes.clone(),
+            first: shown.take(),
+            done: shown.take_all(),
+            tries: shown.take_all(),
+        };
+        MadeFill {
+            numbers: own.numbers,
+            mix: own.mix.clone(),
+            sites: Sites::Random(sites),
         }
     }
 }

@@ -216,9 +216,7 @@ impl Part {
             Command::Make => {
                 let recipe = Recipe::read(&mut message);
                 let shares = self.shares.iter();
-                let shares = shares
-                    .map(|(number, share)| (*number, &share[..]))
-                    .collect();
+                let shares = shares.map(|(number, share)| (*number, &**share)).collect();
                 self.edges.make(&mut self.state, &recipe, None, &shares);
                 None
             }

@@ -1,18 +1,19 @@
 //! Places of fills that the ranks find together: of a random fill, rank 0 asks, and each rank looks for those in its slab of the region.
 
 use std::cell::RefCell;
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::engine::threads_of;
-use super::pack::{Holding, Shares, pack, show, write_packing};
+use super::pack::{Holding, Shares, counts, pack, show, write_packing};
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
 use crate::model::ModelBody;
-use crate::model::bodies::Shared;
+use crate::model::bodies::{Piece, Shared};
 use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
 use crate::model::packing::overlap::Unrelaxed;
@@ -52,7 +53,7 @@ impl RankSearch {
         let mut message = Reader(message);
         match Ask::ALL[message.take::<u8>() as usize] {
             Ask::Begin => {
-                self.0 = Some((begun(ranks, &mut message), threads(ranks)));
+                self.0 = Some((begun(ranks, &mut message, shares), threads(ranks)));
                 Vec::new()
             }
             Ask::Look => {
@@ -66,13 +67,18 @@ impl RankSearch {
                 ranks.all_to_all(messages)
             }
             Ask::End => {
-                self.0 = None;
-                Vec::new()
+                let (search, _) = self.0.take().expect("a search has begun");
+                let share = search.share();
+                let counts = counts(ranks, [share.len(), share.sphere_count()]);
+                shares.insert(message.take(), Arc::new(Piece::Fill(share)));
+                vec![bytemuck::cast_slice(&counts).to_vec()]
             }
             Ask::Pack => {
-                let number = message.take();
-                if let Ok((share, _)) = pack(ranks, &mut message) {
-                    shares.insert(number, share);
+                let [number, small]: [u64; 2] = message.take();
+                let small = shares.remove(&small).expect("it has been placed");
+                let small = Arc::unwrap_or_clone(small);
+                if let Ok((share, _)) = pack(ranks, small, &mut message) {
+                    shares.insert(number, Arc::new(share));
                 }
                 Vec::new()
             }
@@ -90,13 +96,65 @@ pub(super) fn threads(ranks: &dyn Ranks) -> Threads {
     }
 }
 
-fn begun(ranks: &dyn Ranks, message: &mut Reader) -> SlabSearch {
+/// Bodies that a rank tells others at a time.
+const TOLD: usize = 1 << 16;
+
+fn begun(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> SlabSearch {
     let shapes: u64 = message.take();
     let spheres = (0..shapes).map(|_| message.take_all()).collect();
     let fill = read_fill(message);
-    let before: u64 = message.take();
-    let before: Vec<MadeFill> = (0..before).map(|_| read_fill(message)).collect();
-    SlabSearch::new(spheres, fill, &before, [ranks.rank(), ranks.count()])
+    let mut search = SlabSearch::new(spheres, fill, [ranks.rank(), ranks.count()]);
+    for before in message.take_all::<u64>() {
+        let is_near = search.near(ranks.count());
+        send(
+            ranks,
+            &shares[&before],
+            |body, messages| {
+                for (rank, message) in messages.iter_mut().enumerate() {
+                    if is_near(rank, body) {
+                        message.put(body.numbers());
+                    }
+                }
+            },
+            |_, message| search.insert(&ModelBody::from_numbers(&message.take())),
+        );
+    }
+    search
+}
+
+/// Has each rank `write` its bodies into messages to others, and `read` what it gets: the rank that it is of, and its message, until that is
+/// empty.
+pub(super) fn send(
+    ranks: &dyn Ranks,
+    own: &Piece,
+    mut write: impl FnMut(&ModelBody, &mut [Writer]),
+    mut read: impl FnMut(usize, &mut Reader),
+) {
+    let mut rounds = [own.len().div_ceil(TOLD) as i64];
+    ranks.maximum(&mut rounds);
+    let mut messages = vec![Writer::default(); ranks.count()];
+    let mut pass = |messages: &mut [Writer]| {
+        let sent = messages.iter_mut().map(|message| take(&mut message.0));
+        for (rank, received) in ranks.all_to_all(sent.collect()).iter().enumerate() {
+            let mut received = Reader(received);
+            while !received.is_empty() {
+                read(rank, &mut received);
+            }
+        }
+        rounds[0] -= 1;
+        rounds[0]
+    };
+    let (mut written, mut left) = (0, 1);
+    own.visit(&mut |body| {
+        write(body, &mut messages);
+        written += 1;
+        if written % TOLD == 0 {
+            left = pass(&mut messages);
+        }
+    });
+    while left > 0 {
+        left = pass(&mut messages);
+    }
 }
 
 fn asked(message: &mut Reader) -> Asked {
@@ -114,6 +172,8 @@ pub(crate) struct RankSearchers {
     ranks: Arc<dyn Ranks>,
     /// The search of rank 0.
     own: RefCell<RankSearch>,
+    /// Its shares.
+    shares: RefCell<Shares>,
 }
 
 impl RankSearchers {
@@ -121,6 +181,25 @@ impl RankSearchers {
         RankSearchers {
             ranks,
             own: RefCell::default(),
+            shares: RefCell::default(),
+        }
+    }
+
+    /// Bodies of which each rank has a share.
+    fn shared(&self, number: u64, own: Arc<Piece>, counts: Vec<[u32; 2]>) -> Shared {
+        let kinds = match &*own {
+            Piece::Fill(fill) => fill.kinds().collect(),
+            _ => Vec::new(),
+        };
+        Shared {
+            kinds,
+            holder: Arc::new(Holding {
+                ranks: Arc::clone(&self.ranks),
+                number,
+                own,
+                counts: counts.iter().map(|own| own[0]).collect(),
+            }),
+            counts,
         }
     }
 
@@ -130,7 +209,7 @@ impl RankSearchers {
         self.ranks.broadcast(&mut message);
         let message = Command::Search.strip(&message).expect("it is of a search");
         let mut own = self.own.borrow_mut();
-        own.obey(&*self.ranks, message, &mut Shares::new())
+        own.obey(&*self.ranks, message, &mut self.shares.borrow_mut())
     }
 }
 
@@ -139,17 +218,15 @@ impl Searchers for RankSearchers {
         [self.ranks.on_this_machine(), self.ranks.count()]
     }
 
-    fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&MadeFill]) {
+    fn begin(&self, shapes: &[Clump], fill: &MadeFill, before: &[&Shared]) {
         let mut message = Ask::Begin.message();
         message.put(shapes.len() as u64);
         for shape in shapes {
             message.put_all(&shape.spheres);
         }
         write_fill(fill, &mut message);
-        message.put(before.len() as u64);
-        for fill in before {
-            write_fill(fill, &mut message);
-        }
+        let before: Vec<u64> = before.iter().map(|own| own.holder.number()).collect();
+        message.put_all(&before);
         self.tell(message);
     }
 
@@ -170,34 +247,42 @@ impl Searchers for RankSearchers {
         found
     }
 
-    fn end(&self) {
-        self.tell(Ask::End.message());
+    fn end(&self) -> Shared {
+        let number = next();
+        let mut message = Ask::End.message();
+        message.put(number);
+        let counts = self.tell(message).swap_remove(0);
+        let own = Arc::clone(&self.shares.borrow()[&number]);
+        self.shared(number, own, bytemuck::pod_collect_to_vec(&counts))
     }
 
     fn pack(&self, packing: &Packing) -> Result<Shared, Unrelaxed> {
-        /// Number of the next shares.
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let Piece::Shared(small) = &packing.small else {
+            unreachable!("all ranks have placed the small bodies");
+        };
+        let number = next();
         let mut message = Ask::Pack.message();
-        message.put(number);
+        message.put([number, small.holder.number()]);
         let before = message.0.len();
         write_packing(packing, &mut message);
         self.ranks.broadcast(&mut message.0);
-        let (own, counts) = pack(&*self.ranks, &mut Reader(&message.0[before..]))?;
+        self.shares.borrow_mut().remove(&small.holder.number());
+        let own = small.holder.own().clone();
+        let (own, counts) = pack(&*self.ranks, own, &mut Reader(&message.0[before..]))?;
         let shapes = packing.world.shapes.len();
-        let kinds = packing.small.kinds().map(|kind| ModelBody {
+        let kinds = small.kinds.iter().map(|kind| ModelBody {
             shape: kind.shape - shapes,
-            ..kind
+            ..*kind
         });
         Ok(Shared {
             kinds: kinds.collect(),
-            holder: Arc::new(Holding {
-                ranks: Arc::clone(&self.ranks),
-                number,
-                own,
-                counts: counts.iter().map(|own| own[0]).collect(),
-            }),
-            counts,
+            ..self.shared(number, Arc::new(own), counts)
         })
     }
+}
+
+/// Number of the next shares.
+fn next() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -13,6 +13,7 @@ use super::Ranks;
 use super::blocks::Place;
 use super::bytes::{Reader, Writer};
 use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_carried, write_moved};
+use super::search::send;
 use crate::model::bodies::Piece;
 use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
@@ -46,8 +47,8 @@ struct ShareCounts {
     counts: Vec<[u32; 2]>,
 }
 
-/// Bodies that a rank has of those that all ranks have packed, by the numbers of the shares.
-pub(super) type OwnShares<'a> = BTreeMap<u64, &'a [ModelBody]>;
+/// Bodies that a rank has of those that all ranks have placed together, by the numbers of the shares.
+pub(super) type OwnShares<'a> = BTreeMap<u64, &'a Piece>;
 
 impl Recipe {
     /// Describes the bodies of a model, whose state this is.
@@ -155,6 +156,8 @@ fn write_sites(sites: &Sites, message: &mut Writer) {
                 message.put_all(spheres);
             }
             message.put_all(&sites.classes);
+            message.put(sites.first);
+            message.put_all(&sites.done);
             message.put_all(&sites.tries);
         }
     }
@@ -173,6 +176,8 @@ fn read_sites(message: &mut Reader) -> Sites {
             Sites::Random(RandomSites {
                 spheres: (0..mix).map(|_| message.take_all()).collect(),
                 classes: message.take_all(),
+                first: message.take(),
+                done: message.take_all(),
                 tries: message.take_all(),
             })
         }
@@ -242,10 +247,9 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Has a rank `send` a message to each about some of so many bodies at a time, and each `receive` its own.
+/// Has rank 0 `send` a message to each rank about some of so many bodies at a time, and each `receive` its own.
 fn in_rounds(
     ranks: &dyn Ranks,
-    from: usize,
     bodies: usize,
     mut send: impl FnMut(Range<usize>, &mut [Writer]),
     mut receive: impl FnMut(&mut Reader),
@@ -253,11 +257,11 @@ fn in_rounds(
     let size = bodies.div_ceil(TIMES).clamp(1, GIVEN);
     for first in (0..bodies).step_by(size) {
         let mut messages = vec![Writer::default(); ranks.count()];
-        if ranks.rank() == from {
+        if ranks.rank() == 0 {
             send(first..bodies.min(first + size), &mut messages);
         }
         let messages = messages.into_iter().map(|message| message.0).collect();
-        receive(&mut Reader(&ranks.all_to_all(messages)[from]));
+        receive(&mut Reader(&ranks.all_to_all(messages)[0]));
     }
 }
 
@@ -308,13 +312,12 @@ impl Edges {
                     before = [0, 1].map(|k| before[k] + counts[k]);
                 }
                 Piece::Shared(ShareCounts { number, counts }) => {
-                    for (from, counts) in counts.iter().enumerate() {
-                        let own = shares.get(number).filter(|_| from == ranks.rank());
-                        let own = own.copied().unwrap_or_default();
-                        let bodies = counts[0] as usize;
-                        self.take_share(part, &recipe.moulds, (from, bodies, own), before);
-                        before = [0, 1].map(|k| before[k] + counts[k]);
-                    }
+                    let sum = |counts: &[[u32; 2]]| {
+                        [0, 1].map(|k| before[k] + counts.iter().map(|own| own[k]).sum::<u32>())
+                    };
+                    let first = sum(&counts[..ranks.rank()]);
+                    self.take_shares(part, &recipe.moulds, shares[number], first);
+                    before = sum(counts);
                 }
             }
         }
@@ -355,7 +358,7 @@ impl Edges {
                 messages[owner].put_all(&costs);
             }
         };
-        in_rounds(&*ranks, 0, bodies, send, |message| costs.receive(message));
+        in_rounds(&*ranks, bodies, send, |message| costs.receive(message));
         self.cut_first(part, costs);
 
         let blocks = self.blocks.as_ref().expect("space has been cut");
@@ -376,7 +379,7 @@ impl Edges {
                 write_moved(&given.state, index, entry, bonds, message, |sphere| sphere);
             }
         };
-        in_rounds(&*ranks, 0, bodies, send, |message| {
+        in_rounds(&*ranks, bodies, send, |message| {
             come.read_all(part, message)
         });
         self.gather(part, Vec::new(), come);
@@ -470,7 +473,7 @@ impl Edges {
             }
             spheres += some.params.sphere_count;
         };
-        in_rounds(&*ranks, 0, bodies, send, |message| {
+        in_rounds(&*ranks, bodies, send, |message| {
             come.read_all(part, message);
             if !recipe.contacts {
                 add_new(part, entries, come);
@@ -478,38 +481,38 @@ impl Edges {
         });
     }
 
-    /// Takes those of the bodies of a rank's share that are in the block of this one. So many bodies and spheres come `before` it.
-    fn take_share(
+    /// Gives each rank the bodies in its block of the shares that all ranks have. So many bodies and spheres come `before` that of this one.
+    fn take_shares(
         &mut self,
         part: &mut State,
         moulds: &Moulds,
-        (from, bodies, own): (usize, usize, &[ModelBody]),
-        before: [u32; 2],
+        own: &Piece,
+        mut before: [u32; 2],
     ) {
         let ranks = Arc::clone(&self.post.ranks);
-        let mut spheres = before[1];
-        let origin = part.outline();
         let blocks = self.blocks.as_ref().expect("space has been cut");
-        let entries = &mut self.entries;
-        let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            for (index, body) in bodies.clone().zip(&own[bodies]) {
-                let message = &mut messages[blocks.owner(&place_of(&origin, body))];
-                message.put([before[0] + index as u32, spheres]);
-                message.put(body.numbers());
-                spheres += moulds.shapes[body.shape].sphere_count;
-            }
+        let mut come = vec![Vec::new(); ranks.count()];
+        let write = |body: &ModelBody, messages: &mut [Writer]| {
+            let message = &mut messages[blocks.owner(&place_of(part, body))];
+            message.put(before);
+            message.put(body.numbers());
+            before[0] += 1;
+            before[1] += moulds.shapes[body.shape].sphere_count;
         };
-        in_rounds(&*ranks, from, bodies, send, |message| {
-            while !message.is_empty() {
-                let [body, first_sphere]: [u32; 2] = message.take();
-                entries.push(Entry {
-                    body,
-                    first_sphere,
-                    ghost: false,
-                });
-                part.push_body(moulds, &ModelBody::from_numbers(&message.take()));
-            }
+        send(&*ranks, own, write, |rank, message| {
+            let [body, first_sphere]: [u32; 2] = message.take();
+            let entry = Entry {
+                body,
+                first_sphere,
+                ghost: false,
+            };
+            come[rank].push((entry, ModelBody::from_numbers(&message.take())));
         });
+        // The shares of the ranks follow each other.
+        for (entry, body) in come.into_iter().flatten() {
+            self.entries.push(entry);
+            part.push_body(moulds, &body);
+        }
     }
 }
 
@@ -582,13 +585,13 @@ fn share(
                     message.put_all(&list.iter().map(cost).collect::<Vec<_>>());
                 };
                 let bodies = counts[0] as usize;
-                in_rounds(ranks, 0, bodies, send, |message| own.receive(message));
+                in_rounds(ranks, bodies, send, |message| own.receive(message));
             }
             Piece::Shared(ShareCounts { number, .. }) => {
-                let share = shares.get(number).copied().unwrap_or_default().iter();
-                own.places
-                    .extend(share.clone().map(|body| place_of(part, body)));
-                own.costs.extend(share.map(cost));
+                shares[number].visit(&mut |body| {
+                    own.places.push(place_of(part, body));
+                    own.costs.push(cost(body));
+                });
             }
         }
     }

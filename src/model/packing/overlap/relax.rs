@@ -197,7 +197,7 @@ struct Club<'a> {
     of_each: Vec<Vec<u32>>,
 }
 
-/// Where a mover is now.
+/// Present place of a mover.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Moved {
