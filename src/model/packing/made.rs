@@ -81,26 +81,34 @@ impl MadeFill {
         }
     }
 
+    /// Index of the first body: not 0 for a part of a fill at random.
+    pub fn first(&self) -> u64 {
+        match &self.sites {
+            Sites::Grid(_) => 0,
+            Sites::Random(sites) => sites.first,
+        }
+    }
+
+    /// Indices of the bodies.
+    fn bodies(&self) -> Range<u64> {
+        self.first()..self.first() + self.len() as u64
+    }
+
     /// Number of spheres of a part of a fill at random.
     pub fn sphere_count(&self) -> usize {
         let sites = self.random_sites();
-        let bodies = sites.first..sites.first + self.len() as u64;
-        let choices = choices(&self.numbers, &self.mix, bodies);
+        let choices = choices(&self.numbers, &self.mix, self.bodies());
         choices.map(|choice| sites.spheres[choice].len()).sum()
     }
 
     /// Calls a function with each body, in order.
     pub fn each(&self, act: &mut dyn FnMut(&ModelBody)) {
         let (numbers, mix) = (&self.numbers, &self.mix[..]);
-        let first = match &self.sites {
-            Sites::Grid(_) => 0,
-            Sites::Random(sites) => sites.first,
-        };
         let mut next: Box<dyn FnMut(usize) -> ModelBody> = match &self.sites {
             Sites::Grid(sites) => Box::new(sites.bodies(numbers, mix)),
             Sites::Random(sites) => Box::new(sites.bodies(numbers, mix)),
         };
-        for choice in choices(numbers, mix, first..first + self.len() as u64) {
+        for choice in choices(numbers, mix, self.bodies()) {
             act(&next(choice));
         }
     }

@@ -9,8 +9,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::fill::{Fill, FillError, Occupied, Together, Wanted, volume};
-use super::made::Sites;
-use super::overlap::team::{Alone, Numbered, Team, share_out, swap};
+use super::overlap::team::{Alone, Numbered, Team, share_out, swap, to_first};
 use super::overlap::{
     Overlap, Partner, RELAX_SWEEPS, RELAX_TOLERANCE, Unrelaxed, World, overlaps_of, relax_part,
 };
@@ -258,10 +257,7 @@ impl Packing<'_> {
         let Piece::Fill(small) = &self.small else {
             unreachable!("the process has its part of the small bodies");
         };
-        let mut number = match &small.sites {
-            Sites::Random(sites) => sites.first as usize,
-            Sites::Grid(_) => 0,
-        };
+        let mut number = small.first() as usize;
         let total = small.numbers.count as usize;
         let own = match small.len() == total {
             true => share(total),
@@ -286,9 +282,8 @@ impl Packing<'_> {
         };
         let deepest = overlaps_of(part, self.world, RELAX_TOLERANCE, team);
         let (own, _) = self.first_of(deepest.into_iter(), later, count);
-        let mut lists = vec![Vec::new(); team.count()];
-        lists[0] = own.iter().map(Overlap::record).collect();
-        let all = swap(team, &lists).into_iter().flatten();
+        let own = own.iter().map(Overlap::record).collect();
+        let all = to_first(team, own).into_iter().flatten();
         let mut all: Vec<Overlap> = all.map(|record| Overlap::of_record(&record)).collect();
         all.sort_by(Overlap::order);
         let (_, mut gone) = self.first_of(all.into_iter(), later, count);

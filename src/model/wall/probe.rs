@@ -67,11 +67,18 @@ impl Probe {
     /// The depth of a sphere in the wall, m, and the unit vector that leads out of it; `None` if it is at most `least` (m) deep.
     ///
     /// `least` must be 0 or more.
+    #[inline]
     pub fn depth(&self, center: DVec3, radius: f64, least: f64) -> Option<(f64, DVec3)> {
-        if let Some(normal) = self.normal {
-            let depth = radius - (center - self.pose.position).dot(normal);
-            return (depth > least).then_some((depth, normal));
+        match self.normal {
+            None => self.depth_in_facets(center, radius, least),
+            Some(normal) => {
+                let depth = radius - (center - self.pose.position).dot(normal);
+                (depth > least).then_some((depth, normal))
+            }
         }
+    }
+
+    fn depth_in_facets(&self, center: DVec3, radius: f64, least: f64) -> Option<(f64, DVec3)> {
         let own = self.place(center);
         let place = own.as_vec3();
         let mut nearest = (FAR, DVec3::Y);

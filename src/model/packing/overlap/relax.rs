@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use thiserror::Error;
 
-use super::team::{Alone, InTile, Numbered, Record, Team, Tiling, swap};
+use super::team::{Alone, InTile, Numbered, Record, Team, Tiling, swap, to_first};
 use super::{Overlap, Spheres, World, deepest_of, for_each_pair, overlaps_of, spheres_of};
 use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
@@ -227,12 +227,14 @@ struct Mover {
 }
 
 impl Mover {
+    #[inline]
     fn position(&self) -> DVec3 {
         let [x, y, z] = &self.position;
         let number = |own: &AtomicU64| f64::from_bits(own.load(Ordering::Relaxed));
         DVec3::new(number(x), number(y), number(z))
     }
 
+    #[inline]
     fn set_position(&self, place: DVec3) {
         let [x, y, z] = &self.position;
         x.store(place.x.to_bits(), Ordering::Relaxed);
@@ -324,7 +326,7 @@ impl<'a> Crowd<'a> {
         }
         let (tiles, far): (Vec<Tile>, Vec<Vec<Pair>>) = found.into_iter().unzip();
         let border = |rank: usize, cut: i64| {
-            let [start, end] = [cut - 1, cut + 1]
+            let [start, end] = [cut.saturating_sub(1), cut.saturating_add(1)]
                 .map(|end| places.partition_point(|(place, ..)| place.tile[0] < end));
             (rank, start..end)
         };
@@ -436,15 +438,8 @@ impl<'a> Crowd<'a> {
         bodies.sort_unstable();
         bodies.dedup();
         let records = bodies.iter().map(|mover| sorted[*mover as usize].record());
-        let first = |list| {
-            let mut lists = vec![Vec::new(); team.count()];
-            lists[0] = list;
-            lists
-        };
-        let records: Vec<Vec<Record>> = swap(team, &first(records.collect()));
-        let mut lists = vec![Vec::new(); team.count()];
-        lists[0] = pairs;
-        let pairs: Vec<[[u32; 2]; 2]> = swap(team, &lists).concat();
+        let records: Vec<Vec<Record>> = to_first(team, records.collect());
+        let pairs: Vec<[[u32; 2]; 2]> = to_first(team, pairs).concat();
         let mut club = Club {
             own: Vec::new(),
             crowd: None,
@@ -570,9 +565,8 @@ impl<'a> Crowd<'a> {
         let team = self.team;
         let mover = |place: u32| &self.movers[club.own[place as usize] as usize];
         let due = (0..club.own.len() as u32).filter(|place| self.has_moved(mover(*place).tile));
-        let mut lists = vec![Vec::new(); team.count()];
-        lists[0] = due.map(|place| self.moved(place, mover(place))).collect();
-        let received = swap(team, &lists);
+        let due = due.map(|place| self.moved(place, mover(place)));
+        let received = to_first(team, due.collect());
         let mut lists = vec![Vec::new(); team.count()];
         let mut moving = false;
         if let Some(crowd) = &mut club.crowd {
@@ -632,12 +626,12 @@ impl<'a> Crowd<'a> {
 
     /// Moves the bodies of the pairs of all tiles of a colour apart. Returns whether it moved any.
     fn part_near(&self, colour: usize, allowed: f64, unlock: f64) -> bool {
-        let part = |pair: &Pair| self.part(*pair, allowed, unlock);
+        let is_forward = self.is_forward();
         let near = |tile: &u32| {
             let pairs = self.tiles[*tile as usize].pairs.iter();
-            match self.is_forward() {
-                true => pairs.filter(|pair| part(pair)).count() > 0,
-                false => pairs.rev().filter(|pair| part(pair)).count() > 0,
+            match is_forward {
+                true => self.part_all(pairs, allowed, unlock),
+                false => self.part_all(pairs.rev(), allowed, unlock),
             }
         };
         let is_due = |tile: &&u32| {
@@ -656,10 +650,7 @@ impl<'a> Crowd<'a> {
             let tiles = movers.map(|mover| self.movers[mover as usize].tile);
             tiles.iter().any(|&tile| self.has_moved(tile))
         };
-        let far = self.far.iter().filter(is_due);
-        far.filter(|pair| self.part(**pair, allowed, unlock))
-            .count()
-            > 0
+        self.part_all(self.far.iter().filter(is_due), allowed, unlock)
     }
 
     /// Whether this sweep or the last one has moved a body of a tile; before the first sweep, all have been moved.
@@ -675,6 +666,20 @@ impl<'a> Crowd<'a> {
             moved.store(self.sweeps, Ordering::Relaxed);
         }
         mover.moved.store(self.sent, Ordering::Relaxed);
+    }
+
+    /// Moves the bodies of some pairs apart, one pair after the other. Returns whether it moved any.
+    fn part_all<'p>(
+        &self,
+        pairs: impl Iterator<Item = &'p Pair>,
+        allowed: f64,
+        unlock: f64,
+    ) -> bool {
+        let mut moving = false;
+        for pair in pairs {
+            moving |= self.part(*pair, allowed, unlock);
+        }
+        moving
     }
 
     /// Moves the two bodies of a pair apart until the spheres just touch, if they overlap by more than `allowed` times the smaller radius.
@@ -735,17 +740,22 @@ impl<'a> Crowd<'a> {
     fn leave_walls(&self, allowed: f64) -> bool {
         let leave = |mover: &Mover| {
             let mut moved = false;
+            let members = &self.members[mover.members.start as usize..mover.members.end as usize];
+            let mut place = mover.position();
             for wall in self.world.walls {
-                let members =
-                    &self.members[mover.members.start as usize..mover.members.end as usize];
-                let place = mover.position();
-                let depth = |member: &Member| {
+                let mut deepest: Option<(f64, DVec3)> = None;
+                for member in members {
                     let least = allowed * member.radius;
-                    wall.depth(place + member.offset, member.radius, least)
-                };
-                let deepest = members.iter().filter_map(depth);
-                if let Some((depth, out)) = deepest.max_by(|a, b| a.0.total_cmp(&b.0)) {
+                    let found = wall.depth(place + member.offset, member.radius, least);
+                    if let Some((depth, _)) = found
+                        && deepest.is_none_or(|other| depth >= other.0)
+                    {
+                        deepest = found;
+                    }
+                }
+                if let Some((depth, out)) = deepest {
                     self.shift(mover, out * depth);
+                    place = mover.position();
                     moved = true;
                 }
             }
@@ -753,9 +763,11 @@ impl<'a> Crowd<'a> {
         };
         let leave_all = |tile: u32| {
             let movers = self.tiles[tile as usize].movers.clone();
-            let movers = self.movers[movers.start as usize..movers.end as usize].iter();
-            let free = movers.filter(|mover| !mover.fixed);
-            free.filter(|mover| leave(mover)).count() > 0
+            let mut moving = false;
+            for mover in &self.movers[movers.start as usize..movers.end as usize] {
+                moving |= !mover.fixed && leave(mover);
+            }
+            moving
         };
         self.own
             .clone()

@@ -62,6 +62,13 @@ pub(crate) fn swap<T: Pod>(team: &dyn Team, lists: &[Vec<T>]) -> Vec<Vec<T>> {
     received.iter().map(|own| pod_collect_to_vec(own)).collect()
 }
 
+/// Gives the first process a list of each. The others get empty ones.
+pub(crate) fn to_first<T: Pod>(team: &dyn Team, own: Vec<T>) -> Vec<Vec<T>> {
+    let mut lists = vec![Vec::new(); team.count()];
+    lists[0] = own;
+    swap(team, &lists)
+}
+
 /// A body with its number among those of all processes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Numbered {
