@@ -316,7 +316,7 @@ impl<'a> Tiling<'a> {
                 let [low, high] =
                     [at - reach(most), at + reach(most)].map(|end| end.floor() as i64);
                 let beside = match at == place.x {
-                    true => [tile[0] - 1, tile[0] + 1],
+                    true => [tile[0].saturating_sub(1), tile[0].saturating_add(1)],
                     false => [i64::MAX, i64::MIN],
                 };
                 for rank in self.owner(low.min(beside[0]))..=self.owner(high.max(beside[1])) {
