@@ -333,17 +333,16 @@ impl ModelBody {
 
     /// The body as numbers, for [`ModelBody::from_numbers`].
     pub(crate) fn numbers(&self) -> [f64; ModelBody::NUMBERS] {
-        let kinds = [
-            self.shape as f64,
-            self.group as f64,
-            f64::from(u8::from(self.fixed)),
-        ];
-        let all = kinds.into_iter().chain(self.position.to_array());
-        let all = all.chain(self.orientation.to_array());
-        let all = all.chain(self.velocity.to_array());
-        let all = all.chain(self.angular_velocity.to_array());
-        let mut all = all.chain(self.quantities.array());
-        std::array::from_fn(|_| all.next().expect("there are as many"))
+        let mut all = [0.0; ModelBody::NUMBERS];
+        all[0] = self.shape as f64;
+        all[1] = self.group as f64;
+        all[2] = f64::from(u8::from(self.fixed));
+        all[3..6].copy_from_slice(self.position.as_ref());
+        self.orientation.write_to_slice(&mut all[6..]);
+        all[10..13].copy_from_slice(self.velocity.as_ref());
+        all[13..16].copy_from_slice(self.angular_velocity.as_ref());
+        all[16..].copy_from_slice(&self.quantities.array());
+        all
     }
 
     /// The body of which these are the [`numbers`](ModelBody::numbers).

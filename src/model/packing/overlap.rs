@@ -78,6 +78,10 @@ impl World<'_> {
 /// out. In a periodic domain, whose sides must be at least two of the largest diameters, the images of bodies count. For each
 /// sphere at most 64 others are looked at.
 pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
+    overlaps_among(&bodies.iter().collect::<Vec<_>>(), world, tolerance)
+}
+
+fn overlaps_among(bodies: &[&ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
     let spheres = Spheres::of(bodies, world, &[]);
     let indices: Vec<usize> = (0..bodies.len()).collect();
     sorted(find(&spheres, bodies, world, &indices, tolerance))
@@ -89,19 +93,24 @@ pub(crate) fn overlaps_of(
     part: &mut Vec<Numbered>,
     world: World,
     tolerance: f64,
-    team: &dyn Team,
+    team: &impl Team,
 ) -> Vec<Overlap> {
+    if team.count() == 1 {
+        let bodies: Vec<&ModelBody> = part.iter().map(|own| &own.body).collect();
+        return overlaps_among(&bodies, world, tolerance);
+    }
     let tiling = Tiling::of(part, world, team);
     tiling.migrate(part, team);
     let halo = tiling.halo(part, team);
     let mut all: Vec<&Numbered> = part.iter().chain(&halo).collect();
     all.par_sort_by(|a, b| a.number.cmp(&b.number));
-    let owner = |index: usize| tiling.owner(tiling.place(&all[index].body).tile[0]);
+    let bodies: Vec<&ModelBody> = all.iter().map(|own| &own.body).collect();
+    let owner = |index: usize| tiling.owner(tiling.place(bodies[index]).tile[0]);
     let own = (0..all.len()).filter(|index| owner(*index) == team.rank());
     let own: Vec<usize> = own.collect();
-    let spheres = Spheres::of(&all, world, &tiling.counts);
+    let spheres = Spheres::of(&bodies, world, &tiling.counts);
     let mut lists = vec![Vec::new(); team.count()];
-    for overlap in find(&spheres, &all, world, &own, tolerance) {
+    for overlap in find(&spheres, &bodies, world, &own, tolerance) {
         let number = |index: usize| all[index].number as usize;
         let partner = match overlap.partner {
             Partner::Body(index) => Partner::Body(number(index)),
@@ -119,7 +128,7 @@ pub(crate) fn overlaps_of(
 }
 
 /// Number of the overlaps of all processes, of which each has a list, and the one that comes first; `None` if there are none.
-pub(crate) fn deepest_of(own: &[Overlap], team: &dyn Team) -> Option<(usize, Overlap)> {
+pub(crate) fn deepest_of(own: &[Overlap], team: &impl Team) -> Option<(usize, Overlap)> {
     let mut count = [own.len() as i64];
     team.sum(&mut count);
     let first: Vec<[u64; 4]> = own.first().map(Overlap::record).into_iter().collect();
@@ -130,9 +139,9 @@ pub(crate) fn deepest_of(own: &[Overlap], team: &dyn Team) -> Option<(usize, Ove
 }
 
 /// Overlaps that bodies with these indices have with others and with walls.
-fn find<B: AsRef<ModelBody> + Sync>(
+fn find(
     spheres: &Spheres,
-    bodies: &[B],
+    bodies: &[&ModelBody],
     world: World,
     indices: &[usize],
     tolerance: f64,
@@ -148,14 +157,13 @@ fn find<B: AsRef<ModelBody> + Sync>(
 }
 
 /// The deepest overlap of each two partners, the one with the largest fraction first.
-fn sorted(mut found: Vec<Overlap>) -> Vec<Overlap> {
-    let partners = |own: &Overlap| (own.body, own.partner);
-    found.par_sort_by(|a, b| {
-        let order = partners(a).cmp(&partners(b));
-        order.then(b.fraction.total_cmp(&a.fraction))
-    });
-    found.dedup_by_key(|overlap| partners(overlap));
-    found.par_sort_by(Overlap::order);
+pub(crate) fn sorted(mut found: Vec<Overlap>) -> Vec<Overlap> {
+    // One type of function, so that there is one sort.
+    let orders: [fn(&Overlap, &Overlap) -> Ordering; 2] = [Overlap::by_partners, Overlap::order];
+    for by in orders {
+        found.par_sort_by(by);
+        found.dedup_by_key(|own| (own.body, own.partner));
+    }
     found
 }
 
@@ -164,6 +172,11 @@ impl Overlap {
     pub(crate) fn order(&self, other: &Overlap) -> Ordering {
         let order = other.fraction.total_cmp(&self.fraction);
         order.then((self.body, self.partner).cmp(&(other.body, other.partner)))
+    }
+
+    fn by_partners(&self, other: &Overlap) -> Ordering {
+        let order = (self.body, self.partner).cmp(&(other.body, other.partner));
+        order.then(other.fraction.total_cmp(&self.fraction))
     }
 
     /// The overlap as it is sent.
@@ -213,7 +226,7 @@ struct Spheres {
 
 impl Spheres {
     /// Finds those of some bodies, of which there are as many as these `counts` of each shape, or no others.
-    fn of<B: AsRef<ModelBody>>(bodies: &[B], world: World, counts: &[usize]) -> Spheres {
+    fn of(bodies: &[&ModelBody], world: World, counts: &[usize]) -> Spheres {
         let World { shapes, domain, .. } = world;
         let radii = shapes
             .iter()
@@ -228,7 +241,7 @@ impl Spheres {
             }
         }
         for (index, body) in bodies.iter().enumerate() {
-            for (center, radius) in spheres_of(body.as_ref(), shapes) {
+            for (center, radius) in spheres_of(body, shapes) {
                 let image = domain.map_or(center, |domain| domain.wrap(center));
                 all.grid.insert(image, radius, all.bodies.len() as u32);
                 all.bodies.push(index as u32);
@@ -243,9 +256,9 @@ impl Spheres {
 ///
 /// See [`SphereGrid::for_each_near`] for `margin`. In a periodic domain the second sphere is the image in the box, and the first
 /// one the image near that.
-fn for_each_pair<B: AsRef<ModelBody>>(
+fn for_each_pair(
     spheres: &Spheres,
-    bodies: &[B],
+    bodies: &[&ModelBody],
     world: World,
     index: usize,
     margin: f64,
@@ -256,13 +269,12 @@ fn for_each_pair<B: AsRef<ModelBody>>(
     let first = spheres
         .bodies
         .partition_point(|&body| (body as usize) < index);
-    for (own, (center, radius)) in (first as u32..).zip(spheres_of(bodies[index].as_ref(), shapes))
-    {
+    for (own, (center, radius)) in (first as u32..).zip(spheres_of(bodies[index], shapes)) {
         let mut pairs = 0;
         for_each_image(domain, center, grid.reach(radius, margin), |image| {
             grid.for_each_near(image, radius, own, margin, |other| {
                 let body = spheres.bodies[other.owner as usize] as usize;
-                if body == index || !world.collide(bodies[index].as_ref(), bodies[body].as_ref()) {
+                if body == index || !world.collide(bodies[index], bodies[body]) {
                     return ControlFlow::Continue(());
                 }
                 visit(own, image, radius, other);
@@ -299,9 +311,9 @@ fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: 
     }
 }
 
-fn with_bodies<B: AsRef<ModelBody>>(
+fn with_bodies(
     spheres: &Spheres,
-    bodies: &[B],
+    bodies: &[&ModelBody],
     world: World,
     index: usize,
     margin: f64,
@@ -326,14 +338,14 @@ fn with_bodies<B: AsRef<ModelBody>>(
     );
 }
 
-fn with_walls<B: AsRef<ModelBody>>(
-    bodies: &[B],
+fn with_walls(
+    bodies: &[&ModelBody],
     world: World,
     index: usize,
     tolerance: f64,
     found: &mut Vec<Overlap>,
 ) {
-    let body = bodies[index].as_ref();
+    let body = bodies[index];
     if body.fixed {
         return;
     }

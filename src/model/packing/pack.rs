@@ -3,7 +3,6 @@
 //! The method is that of Lubachevsky and Stillinger (1990), but without time. Bodies start so small that they find places at
 //! random, and grow step by step. After each step, bodies that overlap are [moved apart](fn@super::overlap::relax).
 
-use std::collections::HashSet;
 use std::f64::consts::PI;
 
 use glam::DVec3;
@@ -12,6 +11,7 @@ use super::fill::{Fill, FillError, Occupied, Together, Wanted, volume};
 use super::overlap::team::{Alone, Numbered, Team, share_out, swap, to_first};
 use super::overlap::{
     Overlap, Partner, RELAX_SWEEPS, RELAX_TOLERANCE, Unrelaxed, World, overlaps_of, relax_part,
+    sorted,
 };
 use super::slab::Searchers;
 use crate::model::ModelBody;
@@ -203,7 +203,7 @@ impl Packing<'_> {
     ///
     /// # Errors
     /// On all of them, if overlaps are left.
-    pub fn run(&self, team: &dyn Team) -> Result<Vec<Numbered>, Unrelaxed> {
+    pub fn run(&self, team: &impl Team) -> Result<Vec<Numbered>, Unrelaxed> {
         let (first, others) = (self.world.shapes.len(), self.others.len() as u32);
         let mut part = self.start(team);
         for step in 1..STEPS {
@@ -226,12 +226,13 @@ impl Packing<'_> {
         while let Err(left) = relax_part(&mut part, self.world, RELAX_TOLERANCE, sweeps, team) {
             let mut count = [part.len() as i64];
             team.sum(&mut count);
-            let count = count[0] as usize - self.others.len();
+            let all = count[0] as usize;
+            let count = all - self.others.len();
             let fewer = (LEFT_OUT * count as f64).ceil() as usize;
             if !self.leaves_out || fewer >= count {
                 return Err(left);
             }
-            self.leave_out(&mut part, fewer, team);
+            self.leave_out(&mut part, fewer, all, team);
         }
         part.retain(|own| own.number >= others);
         part.iter_mut().for_each(|own| own.number -= others);
@@ -240,7 +241,7 @@ impl Packing<'_> {
     }
 
     /// A share of all bodies.
-    fn start(&self, team: &dyn Team) -> Vec<Numbered> {
+    fn start(&self, team: &impl Team) -> Vec<Numbered> {
         let others = self.others.len();
         let share = |count: usize| {
             let end = |rank: usize| count * rank / team.count();
@@ -273,20 +274,16 @@ impl Packing<'_> {
         part
     }
 
-    /// Leaves out at most `count` of the bodies that are packed: those of the deepest overlaps. The rest gets the numbers without gaps.
-    fn leave_out(&self, part: &mut Vec<Numbered>, count: usize, team: &dyn Team) {
-        // Of two bodies the later one goes, because those that are there before stay.
-        let later = |overlap: &Overlap| match overlap.partner {
-            Partner::Body(other) => other,
-            Partner::Wall(_) => overlap.body,
-        };
+    /// Leaves out at most `count` of the bodies that are packed, of so many in all: those of the deepest overlaps. The rest gets the
+    /// numbers without gaps.
+    fn leave_out(&self, part: &mut Vec<Numbered>, count: usize, all: usize, team: &impl Team) {
         let deepest = overlaps_of(part, self.world, RELAX_TOLERANCE, team);
-        let (own, _) = self.first_of(deepest.into_iter(), later, count);
+        let own = self.first_of(deepest, count, all);
         let own = own.iter().map(Overlap::record).collect();
-        let all = to_first(team, own).into_iter().flatten();
-        let mut all: Vec<Overlap> = all.map(|record| Overlap::of_record(&record)).collect();
-        all.sort_by(Overlap::order);
-        let (_, mut gone) = self.first_of(all.into_iter(), later, count);
+        let found = to_first(team, own).into_iter().flatten();
+        let found = sorted(found.map(|record| Overlap::of_record(&record)).collect());
+        let gone = self.first_of(found, count, all);
+        let mut gone: Vec<u32> = gone.iter().map(|own| later(own) as u32).collect();
         gone.sort_unstable();
         let gone = swap(team, &vec![gone; team.count()]).swap_remove(0);
         part.retain(|own| gone.binary_search(&own.number).is_err());
@@ -295,25 +292,21 @@ impl Packing<'_> {
         }
     }
 
-    /// The first overlaps that name so many bodies that are packed, and these.
-    fn first_of(
-        &self,
-        overlaps: impl Iterator<Item = Overlap>,
-        name: impl Fn(&Overlap) -> usize,
-        count: usize,
-    ) -> (Vec<Overlap>, Vec<u32>) {
-        let mut named = HashSet::new();
-        let mut order = Vec::new();
-        let is_wanted = |overlap: &Overlap| {
-            let body = name(overlap) as u32;
-            let is_new = body as usize >= self.others.len() && named.insert(body);
-            if is_new {
-                order.push(body);
-            }
-            is_new
-        };
-        let overlaps = overlaps.filter(is_wanted).take(count).collect();
-        (overlaps, order)
+    /// The first overlaps of so many bodies that are packed.
+    fn first_of(&self, mut overlaps: Vec<Overlap>, count: usize, all: usize) -> Vec<Overlap> {
+        let mut known = vec![false; all];
+        known[..self.others.len()].fill(true);
+        overlaps.retain(|overlap| !std::mem::replace(&mut known[later(overlap)], true));
+        overlaps.truncate(count);
+        overlaps
+    }
+}
+
+/// Number of the body that goes if there is no room: of two the later one, because those that are there before stay.
+fn later(overlap: &Overlap) -> usize {
+    match overlap.partner {
+        Partner::Body(other) => other,
+        Partner::Wall(_) => overlap.body,
     }
 }
 

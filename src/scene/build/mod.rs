@@ -74,6 +74,8 @@ pub(super) fn build(
 ) -> Result<Scene, Vec<Problem>> {
     let (placed, searchers) = match places {
         Places::Known(placed) => (Some(placed), None),
+        // A page has no other process, and no room for code that asks some.
+        Places::Searched(_) if cfg!(target_family = "wasm") => (None, None),
         Places::Searched(searchers) => (None, searchers),
     };
     let mut check = Check::default();

@@ -107,7 +107,7 @@ pub(crate) fn relax_part(
     world: World,
     tolerance: f64,
     max_sweeps: usize,
-    team: &dyn Team,
+    team: &impl Team,
 ) -> Result<usize, Unrelaxed> {
     // The aim is a little below the tolerance, because the final check may round differently.
     let allowed = 0.9 * tolerance;
@@ -162,9 +162,9 @@ pub(crate) fn relax_part(
 /// Of several processes, each has a slab of tiles, and copies of the bodies beside it. After each colour it tells the processes beside it
 /// where the bodies are now that it has moved in the two layers of tiles at their border. So the outcome does not depend on the number of
 /// processes, either.
-struct Crowd<'a> {
+struct Crowd<'a, T> {
     world: World<'a>,
-    team: &'a dyn Team,
+    team: &'a T,
     /// The bodies, tile by tile, and copies of those of other processes.
     movers: Vec<Mover>,
     members: Vec<Member>,
@@ -192,7 +192,7 @@ struct Club<'a> {
     /// The movers of this process that are members, in an order that the first one knows.
     own: Vec<u32>,
     /// The members, and the pairs, at the first process.
-    crowd: Option<Box<Crowd<'a>>>,
+    crowd: Option<Box<Crowd<'a, Alone>>>,
     /// Its members that each process has.
     of_each: Vec<Vec<u32>>,
 }
@@ -264,9 +264,9 @@ struct Tile {
     moved: AtomicU32,
 }
 
-impl<'a> Crowd<'a> {
+impl<'a, T: Team> Crowd<'a, T> {
     /// Finds the pairs of a part, from which bodies first go to the processes that have their slabs.
-    fn of(part: &mut Vec<Numbered>, world: World<'a>, team: &'a dyn Team) -> Crowd<'a> {
+    fn of(part: &mut Vec<Numbered>, world: World<'a>, team: &'a T) -> Crowd<'a, T> {
         let tiling = Tiling::of(part, world, team);
         tiling.migrate(part, team);
         let halo = tiling.halo(part, team);
@@ -279,7 +279,8 @@ impl<'a> Crowd<'a> {
             *part.get(index).unwrap_or_else(|| &halo[index - part.len()])
         };
         let sorted: Vec<Numbered> = places.iter().map(|own| of(own.2)).collect();
-        let spheres = Spheres::of(&sorted, world, &tiling.counts);
+        let bodies: Vec<&ModelBody> = sorted.iter().map(|own| &own.body).collect();
+        let spheres = Spheres::of(&bodies, world, &tiling.counts);
         let groups = places.chunk_by(|a, b| a.0.tile == b.0.tile);
         let mut end = 0;
         let ranges = groups.map(|group| {
@@ -300,7 +301,7 @@ impl<'a> Crowd<'a> {
                 let (mut pairs, mut far) = (Vec::new(), Vec::new());
                 let is_own = layers.contains(&corner[0]);
                 for a in range.clone().filter(|_| is_own) {
-                    for_each_pair(&spheres, &sorted, world, a, MARGIN, |own, _, _, other| {
+                    for_each_pair(&spheres, &bodies, world, a, MARGIN, |own, _, _, other| {
                         let b = spheres.bodies[other.owner as usize] as usize;
                         let pair = [own, other.owner];
                         match places[b].0.is_within_reach_of(corner) {
@@ -559,10 +560,11 @@ impl<'a> Crowd<'a> {
 
     /// Moves the bodies apart that are members of the club. Returns whether it moved any, at the first process.
     fn part_club(&mut self, allowed: f64, unlock: f64) -> bool {
-        let Some(mut club) = self.club.take() else {
+        let team = self.team;
+        let club = self.club.take().filter(|_| team.count() > 1);
+        let Some(mut club) = club else {
             return false;
         };
-        let team = self.team;
         let mover = |place: u32| &self.movers[club.own[place as usize] as usize];
         let due = (0..club.own.len() as u32).filter(|place| self.has_moved(mover(*place).tile));
         let due = due.map(|place| self.moved(place, mover(place)));

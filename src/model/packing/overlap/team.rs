@@ -56,14 +56,17 @@ impl Team for Alone {
 }
 
 /// Gives each process the list at its place, and returns those of all.
-pub(crate) fn swap<T: Pod>(team: &dyn Team, lists: &[Vec<T>]) -> Vec<Vec<T>> {
+pub(crate) fn swap<T: Pod>(team: &impl Team, lists: &[Vec<T>]) -> Vec<Vec<T>> {
+    if team.count() == 1 {
+        return lists.to_vec();
+    }
     let messages = lists.iter().map(|list| cast_slice(list).to_vec());
     let received = team.all_to_all(messages.collect());
     received.iter().map(|own| pod_collect_to_vec(own)).collect()
 }
 
 /// Gives the first process a list of each. The others get empty ones.
-pub(crate) fn to_first<T: Pod>(team: &dyn Team, own: Vec<T>) -> Vec<Vec<T>> {
+pub(crate) fn to_first<T: Pod>(team: &impl Team, own: Vec<T>) -> Vec<Vec<T>> {
     let mut lists = vec![Vec::new(); team.count()];
     lists[0] = own;
     swap(team, &lists)
@@ -94,20 +97,8 @@ impl Numbered {
     }
 }
 
-impl AsRef<ModelBody> for Numbered {
-    fn as_ref(&self) -> &ModelBody {
-        &self.body
-    }
-}
-
-impl AsRef<ModelBody> for ModelBody {
-    fn as_ref(&self) -> &ModelBody {
-        self
-    }
-}
-
 /// Gives bodies to the processes that are to have them. Each then has its own in the order of their numbers.
-fn give(part: &mut Vec<Numbered>, team: &dyn Team, owner: impl Fn(&Numbered) -> usize) {
+fn give(part: &mut Vec<Numbered>, team: &impl Team, owner: impl Fn(&Numbered) -> usize) {
     /// Number of bodies that a process gives at a time at most, for what is on its way takes memory.
     const GIVEN: usize = 1 << 16;
     if team.count() == 1 {
@@ -140,7 +131,7 @@ fn give(part: &mut Vec<Numbered>, team: &dyn Team, owner: impl Fn(&Numbered) -> 
 }
 
 /// Gives each process an equal share of all bodies, whose numbers begin with 0 and have no gaps: the first ones to the first process.
-pub(crate) fn share_out(part: &mut Vec<Numbered>, team: &dyn Team) {
+pub(crate) fn share_out(part: &mut Vec<Numbered>, team: &impl Team) {
     let mut total = [part.len() as i64];
     team.sum(&mut total);
     let ends = (1..=team.count()).map(|rank| total[0] as usize * rank / team.count());
@@ -183,7 +174,7 @@ impl InTile {
 }
 
 impl<'a> Tiling<'a> {
-    pub fn of(part: &[Numbered], world: World<'a>, team: &dyn Team) -> Tiling<'a> {
+    pub fn of(part: &[Numbered], world: World<'a>, team: &impl Team) -> Tiling<'a> {
         let mut counts = vec![0; world.shapes.len()];
         part.iter().for_each(|own| counts[own.body.shape] += 1);
         team.sum(&mut counts);
@@ -218,7 +209,7 @@ impl<'a> Tiling<'a> {
     }
 
     /// Cuts slabs with equal numbers of bodies, which are in the layers from the first to the last.
-    fn cut(&mut self, part: &[Numbered], [first, last]: [i64; 2], team: &dyn Team) {
+    fn cut(&mut self, part: &[Numbered], [first, last]: [i64; 2], team: &impl Team) {
         let count = team.count();
         if count == 1 {
             return;
@@ -286,12 +277,12 @@ impl<'a> Tiling<'a> {
     }
 
     /// Gives each process the bodies in its slab.
-    pub fn migrate(&self, part: &mut Vec<Numbered>, team: &dyn Team) {
+    pub fn migrate(&self, part: &mut Vec<Numbered>, team: &impl Team) {
         give(part, team, |own| self.owner(self.place(&own.body).tile[0]));
     }
 
     /// Copies of bodies of other processes: those that own ones may come to touch, and all in the layers beside the slab.
-    pub fn halo(&self, part: &[Numbered], team: &dyn Team) -> Vec<Numbered> {
+    pub fn halo(&self, part: &[Numbered], team: &impl Team) -> Vec<Numbered> {
         if team.count() == 1 {
             return Vec::new();
         }
@@ -356,16 +347,14 @@ impl<'a> Tiling<'a> {
 
 /// Side of a tile for so many bodies of shapes with these bounding radii, m.
 fn side(bounds: &[f64], counts: &[usize]) -> f64 {
-    let mut sorted: Vec<(f64, usize)> =
-        bounds.iter().copied().zip(counts.iter().copied()).collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let place = (MOST * counts.iter().sum::<usize>() as f64) as usize;
-    let mut before = 0;
-    let most = sorted.into_iter().find(|(_, count)| {
-        before += count;
-        before > place
-    });
-    most.map_or(1.0, |(bound, _)| 2.0 * (2.0 + MARGIN) * bound)
+    let are_most = |bound: f64| {
+        let smaller = bounds.iter().zip(counts).filter(|(own, _)| **own <= bound);
+        smaller.map(|(_, count)| count).sum::<usize>() > place
+    };
+    let most = bounds.iter().copied().filter(|bound| are_most(*bound));
+    most.reduce(f64::min)
+        .map_or(1.0, |bound| 2.0 * (2.0 + MARGIN) * bound)
 }
 
 #[cfg(test)]
@@ -378,7 +367,7 @@ pub(crate) mod tests {
     use crate::model::packing::overlap::tests::{ball, body, world};
 
     /// A process that is a thread.
-    struct Thread {
+    pub struct Thread {
         rank: usize,
         to: Vec<Sender<Vec<u8>>>,
         from: Vec<Mutex<Receiver<Vec<u8>>>>,
@@ -426,7 +415,7 @@ pub(crate) mod tests {
     }
 
     /// Does something on so many processes. Returns what each does.
-    pub fn on_team<T: Send>(count: usize, act: impl Fn(&dyn Team) -> T + Sync) -> Vec<T> {
+    pub fn on_team<T: Send>(count: usize, act: impl Fn(&Thread) -> T + Sync) -> Vec<T> {
         let mut threads: Vec<Thread> = (0..count)
             .map(|rank| Thread {
                 rank,
@@ -451,7 +440,7 @@ pub(crate) mod tests {
     }
 
     /// Each so many-th of some bodies, with their numbers.
-    pub fn dealt(bodies: &[ModelBody], team: &dyn Team) -> Vec<Numbered> {
+    pub fn dealt(bodies: &[ModelBody], team: &impl Team) -> Vec<Numbered> {
         let numbered = (0..).zip(bodies).map(|(number, body)| Numbered {
             number,
             body: *body,
