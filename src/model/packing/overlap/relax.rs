@@ -175,8 +175,8 @@ struct Crowd<'a, T> {
     colours: [Vec<u32>; 8],
     /// Pairs that reach too far for a tile, and those across a seam of a periodic domain.
     far: Vec<Pair>,
-    /// Such pairs of several processes, which have none in `far`.
-    club: Option<Club<'a>>,
+    /// The bodies of such pairs of several processes, which have none in `far`.
+    far_bodies: Option<FarBodies<'a>>,
     /// Processes beside this one, and the movers in the two layers at the border to each.
     borders: Vec<(usize, Range<usize>)>,
     /// Displacement of a body beyond which pairs may be missing, m.
@@ -188,12 +188,12 @@ struct Crowd<'a, T> {
 }
 
 /// Bodies of pairs that reach too far for a tile: the first process moves them apart for all.
-struct Club<'a> {
-    /// The movers of this process that are members, in an order that the first one knows.
+struct FarBodies<'a> {
+    /// Movers of this process among them, in an order that the first one knows.
     own: Vec<u32>,
-    /// The members, and the pairs, at the first process.
+    /// All of them and their pairs, at the first process.
     crowd: Option<Box<Crowd<'a, Alone>>>,
-    /// Its members that each process has.
+    /// Movers of that crowd that are those of each process, in the same order.
     of_each: Vec<Vec<u32>>,
 }
 
@@ -346,7 +346,7 @@ impl<'a, T: Team> Crowd<'a, T> {
             own: own[0]..own[1],
             colours,
             far: far.concat(),
-            club: None,
+            far_bodies: None,
             borders,
             slack: 0.0,
             sweeps: 0,
@@ -366,7 +366,7 @@ impl<'a, T: Team> Crowd<'a, T> {
         team.maximum(&mut least);
         crowd.slack = 0.5 * MARGIN * f64::from_bits(-least[0] as u64);
         if team.count() > 1 {
-            crowd.found_club(&tiling, &sorted);
+            crowd.gather_far(&tiling, &sorted);
         }
         crowd
     }
@@ -418,7 +418,7 @@ impl<'a, T: Team> Crowd<'a, T> {
     }
 
     /// Gives the pairs that reach too far for a tile to the first process.
-    fn found_club(&mut self, tiling: &Tiling, sorted: &[Numbered]) {
+    fn gather_far(&mut self, tiling: &Tiling, sorted: &[Numbered]) {
         let team = self.team;
         let mut count = [self.far.len() as i64];
         team.sum(&mut count);
@@ -441,7 +441,7 @@ impl<'a, T: Team> Crowd<'a, T> {
         let records = bodies.iter().map(|mover| sorted[*mover as usize].record());
         let records: Vec<Vec<Record>> = to_first(team, records.collect());
         let pairs: Vec<[[u32; 2]; 2]> = to_first(team, pairs).concat();
-        let mut club = Club {
+        let mut far_bodies = FarBodies {
             own: Vec::new(),
             crowd: None,
             of_each: vec![Vec::new(); team.count()],
@@ -461,7 +461,7 @@ impl<'a, T: Team> Crowd<'a, T> {
                 own: 0..members.len() as u32,
                 colours: Default::default(),
                 far: Vec::new(),
-                club: None,
+                far_bodies: None,
                 borders: Vec::new(),
                 slack: 0.0,
                 sweeps: 0,
@@ -478,7 +478,7 @@ impl<'a, T: Team> Crowd<'a, T> {
                 });
                 let owner = tiling.owner(tiling.place(&own.body).tile[0]);
                 numbers[owner].push(own.number);
-                club.of_each[owner].push(place);
+                far_bodies.of_each[owner].push(place);
             }
             let member = |[number, sphere]: [u32; 2]| {
                 let place = members.binary_search_by_key(&number, |own| own.number);
@@ -486,7 +486,7 @@ impl<'a, T: Team> Crowd<'a, T> {
                 crowd.movers[place].members.start + sphere
             };
             crowd.far = pairs.into_iter().map(|pair| pair.map(member)).collect();
-            club.crowd = Some(Box::new(crowd));
+            far_bodies.crowd = Some(Box::new(crowd));
         }
         let numbers = swap(team, &numbers).swap_remove(0);
         if !numbers.is_empty() {
@@ -499,9 +499,9 @@ impl<'a, T: Team> Crowd<'a, T> {
                 let place = own.binary_search_by_key(number, |own| own.0);
                 own[place.expect("the process has its members")].1
             };
-            club.own = numbers.iter().map(place).collect();
+            far_bodies.own = numbers.iter().map(place).collect();
         }
-        self.club = Some(club);
+        self.far_bodies = Some(far_bodies);
     }
 
     /// Gives bodies the places of the movers.
@@ -521,7 +521,7 @@ impl<'a, T: Team> Crowd<'a, T> {
     }
 
     /// Tells the processes beside this one where the bodies at the borders are that it has moved since it did so the last time.
-    fn tell(&mut self) {
+    fn tell_neighbours(&mut self) {
         if self.team.count() == 1 {
             return;
         }
@@ -558,21 +558,22 @@ impl<'a, T: Team> Crowd<'a, T> {
         tile.fetch_max(moved.sweep, Ordering::Relaxed);
     }
 
-    /// Moves the bodies apart that are members of the club. Returns whether it moved any, at the first process.
-    fn part_club(&mut self, allowed: f64, unlock: f64) -> bool {
+    /// Moves the bodies apart that the first process has gathered. Returns whether it moved any, at the first process.
+    fn part_gathered(&mut self, allowed: f64, unlock: f64) -> bool {
         let team = self.team;
-        let club = self.club.take().filter(|_| team.count() > 1);
-        let Some(mut club) = club else {
+        let far_bodies = self.far_bodies.take().filter(|_| team.count() > 1);
+        let Some(mut far_bodies) = far_bodies else {
             return false;
         };
-        let mover = |place: u32| &self.movers[club.own[place as usize] as usize];
-        let due = (0..club.own.len() as u32).filter(|place| self.has_moved(mover(*place).tile));
+        let mover = |place: u32| &self.movers[far_bodies.own[place as usize] as usize];
+        let due =
+            (0..far_bodies.own.len() as u32).filter(|place| self.has_moved(mover(*place).tile));
         let due = due.map(|place| self.moved(place, mover(place)));
         let received = to_first(team, due.collect());
         let mut lists = vec![Vec::new(); team.count()];
         let mut moving = false;
-        if let Some(crowd) = &mut club.crowd {
-            for (own, members) in received.iter().zip(&club.of_each) {
+        if let Some(crowd) = &mut far_bodies.crowd {
+            for (own, members) in received.iter().zip(&far_bodies.of_each) {
                 for moved in own {
                     let member = &crowd.movers[members[moved.place as usize] as usize];
                     crowd.take(member, moved);
@@ -581,7 +582,7 @@ impl<'a, T: Team> Crowd<'a, T> {
             crowd.sweeps = self.sweeps;
             crowd.sent += 1;
             moving = crowd.part_far(allowed, unlock);
-            for (list, members) in lists.iter_mut().zip(&club.of_each) {
+            for (list, members) in lists.iter_mut().zip(&far_bodies.of_each) {
                 for (place, member) in (0..).zip(members) {
                     let member = &crowd.movers[*member as usize];
                     if member.moved.load(Ordering::Relaxed) == crowd.sent {
@@ -595,7 +596,7 @@ impl<'a, T: Team> Crowd<'a, T> {
             self.take(mover, moved);
             mover.moved.store(self.sent, Ordering::Relaxed);
         }
-        self.club = Some(club);
+        self.far_bodies = Some(far_bodies);
         moving
     }
 
@@ -611,12 +612,12 @@ impl<'a, T: Team> Crowd<'a, T> {
                 false => self.colours.len() - 1 - colour,
             };
             moving |= self.part_near(colour, allowed, unlock);
-            self.tell();
+            self.tell_neighbours();
         }
         moving |= self.part_far(allowed, unlock);
-        moving |= self.part_club(allowed, unlock);
+        moving |= self.part_gathered(allowed, unlock);
         moving |= self.leave_walls(allowed);
-        self.tell();
+        self.tell_neighbours();
         let mut any = [i64::from(moving)];
         self.team.maximum(&mut any);
         any == [1]
