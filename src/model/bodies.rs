@@ -1,12 +1,14 @@
 //! Bodies at the start, in a list that copies of a model share.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Index};
 use std::slice::{Iter, IterMut};
 use std::sync::{Arc, OnceLock};
 
-use super::ModelBody;
+use bytemuck::{Pod, pod_collect_to_vec};
+
 use super::packing::made::MadeFill;
+use super::{ContactHistory, ModelBody};
 
 /// Bodies at the start, whose copies share memory until one of them changes; it dereferences to a [`Vec`].
 ///
@@ -45,9 +47,70 @@ pub(crate) enum Piece<List = Vec<ModelBody>, Fill = MadeFill, All = Shared> {
 pub(crate) struct Shared {
     /// Number of bodies and spheres of each share.
     pub counts: Vec<[u32; 2]>,
-    /// One of each kind: the bodies are like these but for where they are and how they move.
+    /// One of each kind: the bodies are like these but for where they are, how they move and what they carry.
     pub kinds: Vec<ModelBody>,
+    /// The contacts that they bring from another run.
+    pub contacts: Option<SharedContacts>,
     pub holder: Arc<dyn Holder>,
+}
+
+/// Contact histories that shared bodies bring from another run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedContacts {
+    /// Number of elements for each entry.
+    pub size: u32,
+    /// Number of entries of all processes.
+    pub count: u32,
+}
+
+/// Bodies in a list that are found by their indices in a model.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    /// Number of bodies of the model before the list.
+    first: usize,
+    pub list: &'a [ModelBody],
+}
+
+impl Index<usize> for Listed<'_> {
+    type Output = ModelBody;
+
+    fn index(&self, body: usize) -> &ModelBody {
+        &self.list[body - self.first]
+    }
+}
+
+/// Bodies that a process has.
+#[derive(Clone)]
+pub(crate) struct Share {
+    /// A list, or a part of a fill.
+    pub bodies: Piece,
+    /// The contacts that they bring. The `ends` count from the first entry of all processes on.
+    pub contacts: Option<ContactHistory>,
+}
+
+/// Some bodies of another run.
+pub(crate) struct Brought {
+    pub bodies: Vec<ModelBody>,
+    /// Number of their spheres.
+    pub spheres: u32,
+    /// Contacts that they bring, as in a [`Share`].
+    pub contacts: Option<ContactHistory>,
+}
+
+/// A list of a [`ContactHistory`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ContactList {
+    Ends,
+    Entries,
+    Elements,
+}
+
+impl ContactList {
+    pub const ALL: [ContactList; 3] = [
+        ContactList::Ends,
+        ContactList::Entries,
+        ContactList::Elements,
+    ];
 }
 
 /// Shows bodies to a function, one after the other.
@@ -58,17 +121,49 @@ pub(crate) trait Holder: Send + Sync {
     /// Number of these shares among all that the processes have.
     fn number(&self) -> u64;
 
-    /// The share of this process: a list, or a part of a fill.
-    fn own(&self) -> &Piece;
+    /// The share of this process.
+    fn own(&self) -> &Share;
 
     /// Calls a function with each body of all processes, in order.
     fn visit(&self, act: &mut dyn FnMut(&ModelBody));
+
+    /// Calls a function with a list of the contacts of all processes, as bytes: with one part after the other.
+    fn visit_contacts(&self, list: ContactList, act: &mut dyn FnMut(&[u8]));
+}
+
+impl Share {
+    /// Bodies without contacts.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub fn of(bodies: Piece) -> Share {
+        Share {
+            bodies,
+            contacts: None,
+        }
+    }
 }
 
 impl Shared {
     /// Number of bodies and spheres of all shares.
     pub fn count(&self) -> [usize; 2] {
         [0, 1].map(|kind| self.counts.iter().map(|own| own[kind] as usize).sum())
+    }
+
+    /// The contacts of all processes.
+    pub fn history(&self) -> Option<ContactHistory> {
+        fn all<T: Pod>(holder: &dyn Holder, list: ContactList) -> Vec<T> {
+            let mut all = Vec::new();
+            holder.visit_contacts(list, &mut |some| {
+                all.extend(pod_collect_to_vec::<u8, T>(some))
+            });
+            all
+        }
+        let own = self.contacts?;
+        Some(ContactHistory {
+            size: own.size,
+            ends: all(&*self.holder, ContactList::Ends),
+            entries: all(&*self.holder, ContactList::Entries),
+            elements: all(&*self.holder, ContactList::Elements),
+        })
     }
 }
 
@@ -131,6 +226,15 @@ impl Bodies {
         !self.is_listed() && pieces.any(|piece| matches!(piece, Piece::Shared(_)))
     }
 
+    /// The bodies that bring contacts from another run, if several processes have them.
+    pub(crate) fn contacts(&self) -> Option<(&Shared, SharedContacts)> {
+        let mut shared = self.pieces().into_iter().filter_map(|piece| match piece {
+            Piece::Shared(shared) => Some((shared, shared.contacts?)),
+            _ => None,
+        });
+        shared.next()
+    }
+
     /// Number of bodies.
     pub fn len(&self) -> usize {
         match &*self.0 {
@@ -167,13 +271,23 @@ impl Bodies {
         }
     }
 
-    /// Bodies before the first that are not in memory; all that have names are among them.
-    pub(crate) fn listed(&self) -> &[ModelBody] {
-        match (self.is_listed(), self.pieces().first()) {
-            (false, Some(Piece::List(list))) => list,
-            (false, _) => &[],
-            _ => self,
+    /// Bodies before the first of a fill that are in memory; all that have names are among them.
+    pub(crate) fn listed(&self) -> Listed<'_> {
+        if self.is_listed() {
+            return Listed {
+                first: 0,
+                list: self,
+            };
         }
+        let mut first = 0;
+        for piece in self.pieces() {
+            match piece {
+                Piece::List(list) => return Listed { first, list },
+                Piece::Shared(shared) => first += shared.count()[0],
+                Piece::Fill(_) => break,
+            }
+        }
+        Listed { first, list: &[] }
     }
 
     /// Its pieces, in order.

@@ -22,6 +22,7 @@ pub mod view;
 pub mod wall;
 
 use std::fmt::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 
 use bytemuck::{bytes_of, cast_slice};
@@ -30,7 +31,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 #[doc(hidden)]
 pub use crate::model::bodies::Bodies;
-use crate::model::bodies::{Piece, Shared};
+use crate::model::bodies::{ContactList, Piece, Shared};
 use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
 use crate::model::deform::Deform;
@@ -389,17 +390,45 @@ pub struct ContactHistory {
 }
 
 impl ContactHistory {
+    /// Adds the contacts of the spheres that follow. Their `ends` count from the first entry of all on.
+    pub(crate) fn append(&mut self, next: ContactHistory) {
+        self.size = next.size;
+        self.ends.extend(next.ends);
+        self.entries.extend(next.entries);
+        self.elements.extend(next.elements);
+    }
+
+    /// Places of the entries of some spheres.
+    fn entries_of(&self, spheres: Range<usize>) -> Range<usize> {
+        let end = |sphere: usize| self.ends[sphere] as usize;
+        let all = self.ends.len().checked_sub(1).map_or(0, end);
+        let before = all - self.entries.len();
+        let place = |sphere: usize| sphere.checked_sub(1).map_or(before, end) - before;
+        place(spheres.start)..place(spheres.end)
+    }
+
     /// The contacts of a sphere: `entries`, and the `elements` of all of them; none of a sphere that came later.
     pub(crate) fn of_sphere(&self, sphere: usize) -> (&[u32], &[Vec4]) {
-        let Some(&end) = self.ends.get(sphere) else {
+        if sphere >= self.ends.len() {
             return (&[], &[]);
-        };
-        let start = sphere.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let [start, end, size] = [start, end, self.size].map(|number| number as usize);
-        (
-            &self.entries[start..end],
-            &self.elements[size * start..size * end],
-        )
+        }
+        let own = self.entries_of(sphere..sphere + 1);
+        let size = self.size as usize;
+        let elements = &self.elements[size * own.start..size * own.end];
+        (&self.entries[own], elements)
+    }
+
+    /// A list for some spheres, as bytes.
+    pub(crate) fn bytes(&self, list: ContactList, spheres: Range<usize>) -> &[u8] {
+        let entries = self.entries_of(spheres.clone());
+        let size = self.size as usize;
+        match list {
+            ContactList::Ends => cast_slice(&self.ends[spheres]),
+            ContactList::Entries => cast_slice(&self.entries[entries]),
+            ContactList::Elements => {
+                cast_slice(&self.elements[size * entries.start..size * entries.end])
+            }
+        }
     }
 }
 
@@ -460,7 +489,7 @@ pub struct Model {
     /// Ids and names of fixed and kinematic bodies; files of results have the loads on them.
     #[doc(hidden)]
     pub held: Vec<(u64, String)>,
-    /// Contact histories from another run, if there are any.
+    /// Contact histories from another run, if there are any. Bodies of which each process of a cluster has a share bring their own.
     #[doc(hidden)]
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
@@ -682,6 +711,13 @@ impl Model {
             hash.0.update(cast_slice(ends));
             hash.0.update(cast_slice(entries));
             hash.0.update(cast_slice(elements));
+        }
+        if let Some((shared, contacts)) = bodies.contacts() {
+            hash.0.update(&contacts.size.to_le_bytes());
+            for list in ContactList::ALL {
+                let holder = &shared.holder;
+                holder.visit_contacts(list, &mut |some| hash.0.update(some));
+            }
         }
         hash.0.digest()
     }

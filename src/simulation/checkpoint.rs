@@ -261,11 +261,97 @@ pub struct Checkpoint {
     starts: Vec<u64>,
 }
 
+/// Spheres some of which are left out, by their old indices. It takes some 1.5 bits a sphere.
+#[derive(Default)]
+struct Renumbered {
+    count: u32,
+    /// A bit a sphere: whether it is kept.
+    kept: Vec<u64>,
+    /// Number of spheres that are kept before those of each element of `kept`.
+    before: Vec<u32>,
+}
+
+impl Renumbered {
+    /// Adds spheres.
+    fn push(&mut self, kept: bool, spheres: u32) {
+        for _ in 0..spheres {
+            if self.count.is_multiple_of(u64::BITS) {
+                let last = self.kept.last().map_or(0, |own| own.count_ones());
+                self.before.push(self.before.last().unwrap_or(&0) + last);
+                self.kept.push(0);
+            }
+            let bit = u64::from(kept) << (self.count % u64::BITS);
+            *self.kept.last_mut().expect("there is room") |= bit;
+            self.count += 1;
+        }
+    }
+
+    /// The new index of a sphere, if it is kept.
+    fn new_index(&self, old: u32) -> Option<u32> {
+        let (element, bit) = ((old / u64::BITS) as usize, 1 << (old % u64::BITS));
+        let own = self.kept[element];
+        let before = self.before[element] + (own & (bit - 1)).count_ones();
+        (own & bit != 0).then_some(before)
+    }
+}
+
+/// The contact histories of a checkpoint that remain in a run which keeps some of its bodies.
+pub(crate) struct KeptContacts<'a> {
+    checkpoint: &'a Checkpoint,
+    spheres: Renumbered,
+    facet_of: &'a [Option<u32>],
+}
+
+impl KeptContacts<'_> {
+    /// Histories of some old spheres. The `ends` go on from as many entries as there are `before`.
+    pub fn of(&self, spheres: Range<usize>, before: u32) -> io::Result<ContactHistory> {
+        let from = self.checkpoint;
+        let size = from.header.history_size as usize;
+        let mut to = ContactHistory {
+            size: size as u32,
+            ..ContactHistory::default()
+        };
+        for some in pieces(spheres.len()) {
+            let some = spheres.start + some.start..spheres.start + some.end;
+            let starts = some.start..some.end + 1;
+            let starts: Vec<u32> = from.some(Field::NeighbourStarts.name(), starts)?;
+            let first = starts[0] as usize;
+            let own = first..starts[some.len()] as usize;
+            let entries: Vec<u32> = from.some(Field::Neighbours.name(), own.clone())?;
+            let own = size * own.start..size * own.end;
+            let elements: Vec<Vec4> = from.some(Field::History.name(), own)?;
+            for (list, sphere) in starts.windows(2).zip(some) {
+                if self.spheres.new_index(sphere as u32).is_none() {
+                    continue;
+                }
+                let list = list[0] as usize - first..list[1] as usize - first;
+                let kept = list.filter_map(|entry| {
+                    let other = entries[entry];
+                    let now = match other & WALL {
+                        0 => self.spheres.new_index(other),
+                        _ => self.facet_of[(other & !WALL) as usize].map(|facet| facet | WALL),
+                    };
+                    Some((now?, entry))
+                });
+                let mut list: Vec<(u32, usize)> = kept.collect();
+                list.sort_unstable();
+                for (now, entry) in list {
+                    to.entries.push(now);
+                    to.elements
+                        .extend(&elements[entry * size..(entry + 1) * size]);
+                }
+                to.ends.push(before + to.entries.len() as u32);
+            }
+        }
+        Ok(to)
+    }
+}
+
 /// Bodies and the like that are read at a time: a few MB.
 const SOME: usize = 1 << 14;
 
 /// Ranges of [`SOME`] of so many elements, one after the other.
-fn pieces(count: usize) -> impl Iterator<Item = Range<usize>> {
+fn pieces(count: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
     let starts = (0..count).step_by(SOME);
     starts.map(move |start| start..count.min(start + SOME))
 }
@@ -628,49 +714,51 @@ impl Checkpoint {
         self.some(name, 0..self.count::<T>(name))
     }
 
-    /// Calls a function with each body and its index, for a run that starts from them.
-    pub(crate) fn for_each_body(&self, mut act: impl FnMut(usize, BodyBefore)) -> io::Result<()> {
+    /// Ranges of its bodies that are read at a time.
+    pub(crate) fn parts(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
+        pieces(self.body_count())
+    }
+
+    /// Some bodies, for a run that starts from them.
+    pub(crate) fn bodies(&self, some: Range<usize>) -> io::Result<Vec<BodyBefore>> {
         let mut state = State {
             origin: DVec3::from_array(self.header.origin),
             ..State::default()
         };
         state.params.cell_size = Vec3::from_array(self.header.cell_size);
-        let count = self.body_count();
-        for some in pieces(count) {
-            for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
-                self.read_part(field, count as u32, &some, &mut state)?;
-            }
-            let shapes = self.some::<u32>(SHAPES, some.clone())?;
-            for (number, shape) in shapes.into_iter().enumerate() {
-                let body = &state.bodies[number];
-                let index = (shape & SHAPE_BITS) as usize;
-                let fixed = shape & FIXED != 0;
-                let inertia = match fixed {
-                    // A fixed body has its angular velocity in place of its angular momentum.
-                    true => DVec3::ONE,
-                    false => DVec3::from_array(self.header.shapes[index].inertia),
-                };
-                let body = BodyBefore {
-                    shape: index,
-                    fixed,
-                    group: group_of(shape),
-                    position: state.position(body),
-                    orientation: body_orientation(body),
-                    velocity: body.velocity.as_dvec3(),
-                    angular_velocity: angular_velocity(body, inertia),
-                    quantities: state.quantities(number).or_default(),
-                };
-                act(some.start + number, body);
-            }
+        let count = self.body_count() as u32;
+        for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
+            self.read_part(field, count, &some, &mut state)?;
         }
-        Ok(())
+        let shapes = self.some::<u32>(SHAPES, some)?.into_iter();
+        let bodies = shapes.enumerate().map(|(number, shape)| {
+            let body = &state.bodies[number];
+            let index = (shape & SHAPE_BITS) as usize;
+            let fixed = shape & FIXED != 0;
+            let inertia = match fixed {
+                // A fixed body has its angular velocity in place of its angular momentum.
+                true => DVec3::ONE,
+                false => DVec3::from_array(self.header.shapes[index].inertia),
+            };
+            BodyBefore {
+                shape: index,
+                fixed,
+                group: group_of(shape),
+                position: state.position(body),
+                orientation: body_orientation(body),
+                velocity: body.velocity.as_dvec3(),
+                angular_velocity: angular_velocity(body, inertia),
+                quantities: state.quantities(number).or_default(),
+            }
+        });
+        Ok(bodies.collect())
     }
 
     /// Whether each group has a body.
     pub(crate) fn used_groups(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.groups.len().max(1)];
-        for shape in self.elements::<u32>(SHAPES)? {
-            let group = group_of(shape);
+        for shape in self.shapes_of_bodies() {
+            let group = group_of(shape?);
             used.resize(used.len().max(group + 1), false);
             used[group] = true;
         }
@@ -680,10 +768,19 @@ impl Checkpoint {
     /// Whether each shape has a body.
     pub(crate) fn used_shapes(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.shapes.len()];
-        for shape in self.elements::<u32>(SHAPES)? {
-            used[(shape & SHAPE_BITS) as usize] = true;
+        for shape in self.shapes_of_bodies() {
+            used[(shape? & SHAPE_BITS) as usize] = true;
         }
         Ok(used)
+    }
+
+    /// The element of [`SHAPES`] of each body, read part by part.
+    fn shapes_of_bodies(&self) -> impl Iterator<Item = io::Result<u32>> {
+        self.parts()
+            .flat_map(|some| match self.some::<u32>(SHAPES, some) {
+                Ok(some) => some.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            })
     }
 
     /// Pose of each wall.
@@ -744,71 +841,26 @@ impl Checkpoint {
         Ok((wall_of, facet_of))
     }
 
-    /// Histories of the contacts of the bodies in `kept` (indices in increasing order) with each other and with
-    /// walls; `facet_of` gives the new index of each old facet.
-    pub(crate) fn contact_history(
-        &self,
-        kept: &[usize],
-        facet_of: &[Option<u32>],
-    ) -> io::Result<Option<ContactHistory>> {
-        let size = self.header.history_size as usize;
-        if size == 0 {
+    /// Contact histories, if the law has some, for a run that keeps the bodies of some shapes; `facet_of` gives the new index of each old
+    /// facet.
+    pub(crate) fn contacts<'a>(
+        &'a self,
+        keeps: &[bool],
+        facet_of: &'a [Option<u32>],
+    ) -> io::Result<Option<KeptContacts<'a>>> {
+        if self.header.history_size == 0 {
             return Ok(None);
         }
-        // The remaining spheres, by their new and old indices.
-        let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
-        let spheres = self.count::<u32>(Field::NeighbourStarts.name()) - 1;
-        let mut new_index = vec![None; spheres];
-        let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
-        for (body, shape) in self.elements::<u32>(SHAPES)?.into_iter().enumerate() {
-            let spheres = spheres_of(shape) as usize;
-            if left.next_if(|kept| **kept == body).is_some() {
-                for index in &mut new_index[first..first + spheres] {
-                    *index = Some(next);
-                    next += 1;
-                }
-            }
-            first += spheres;
+        let mut spheres = Renumbered::default();
+        for shape in self.shapes_of_bodies() {
+            let shape = (shape? & SHAPE_BITS) as usize;
+            spheres.push(keeps[shape], self.header.shapes[shape].spheres);
         }
-        let mut history = ContactHistory {
-            size: size as u32,
-            ..ContactHistory::default()
-        };
-        for some in pieces(spheres) {
-            let own = some.start..some.end + 1;
-            let starts: Vec<u32> = self.some(Field::NeighbourStarts.name(), own)?;
-            let first = starts[0] as usize;
-            let own = first..starts[some.len()] as usize;
-            let entries: Vec<u32> = self.some(Field::Neighbours.name(), own.clone())?;
-            let own = size * own.start..size * own.end;
-            let elements: Vec<Vec4> = self.some(Field::History.name(), own)?;
-            for (list, new) in starts.windows(2).zip(&new_index[some]) {
-                if new.is_none() {
-                    continue;
-                }
-                let mut list: Vec<(u32, usize)> = (list[0] as usize..list[1] as usize)
-                    .filter_map(|entry| {
-                        let entry = entry - first;
-                        let other = entries[entry];
-                        let now = if other & WALL == 0 {
-                            new_index[other as usize]
-                        } else {
-                            facet_of[(other & !WALL) as usize].map(|facet| facet | WALL)
-                        };
-                        now.map(|now| (now, entry))
-                    })
-                    .collect();
-                list.sort_unstable();
-                for (now, entry) in list {
-                    history.entries.push(now);
-                    history
-                        .elements
-                        .extend(&elements[entry * size..(entry + 1) * size]);
-                }
-                history.ends.push(history.entries.len() as u32);
-            }
-        }
-        Ok(Some(history))
+        Ok(Some(KeptContacts {
+            checkpoint: self,
+            spheres,
+            facet_of,
+        }))
     }
 
     /// Takes a simulation to the state of the one that wrote this checkpoint.

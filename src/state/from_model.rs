@@ -1,5 +1,7 @@
 //! A [`State`] from a model.
 
+use std::borrow::Cow;
+
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use super::Identity;
 use super::bonds::BondEnds;
@@ -11,6 +13,7 @@ use super::pairs::{force_unit, pairs, range};
 use super::population::Moulds;
 use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
 use super::{Identities, State};
+use crate::model::bodies::{Shared, SharedContacts};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
 use crate::model::{ContactHistory, Integrator, Law, Model};
@@ -37,7 +40,7 @@ impl State {
         state.begin(model);
         state.set_bonds(BondEnds::of(model).at(0..u32::MAX));
         if let Some(history) = state.contacts_before(model) {
-            state.start_with(history);
+            state.start_with(&history);
         }
         state
     }
@@ -51,17 +54,41 @@ impl State {
             identities.push(Identity::of(id, body));
         });
         let mut state = State::free_with(model, identities, model.sphere_count() as u32);
-        if let Some(history) = state.contacts_before(model) {
-            let count = history.entries.len() as u32;
+        if let Some(count) = state.count_contacts_before(model) {
             (state.params.neighbour_capacity, state.stats[0].neighbours) = (count, count);
         }
         state
     }
 
     /// The contacts that the first bodies of a model bring from another run, if the law keeps as much of them.
-    pub(crate) fn contacts_before<'a>(&self, model: &'a Model) -> Option<&'a ContactHistory> {
+    fn contacts_before<'a>(&self, model: &'a Model) -> Option<Cow<'a, ContactHistory>> {
+        let shared = || Some(Cow::Owned(self.shared_contacts_before(model)?.0.history()?));
+        let listed = self.listed_contacts_before(model).map(Cow::Borrowed);
+        listed.or_else(shared)
+    }
+
+    /// The contacts of bodies in a list.
+    pub(crate) fn listed_contacts_before<'a>(
+        &self,
+        model: &'a Model,
+    ) -> Option<&'a ContactHistory> {
         let size = self.params.history_size;
         model.history.as_ref().filter(|own| own.size == size)
+    }
+
+    /// The bodies of which each process has a share, with the contacts that they bring.
+    fn shared_contacts_before<'a>(&self, model: &'a Model) -> Option<(&'a Shared, SharedContacts)> {
+        let size = self.params.history_size;
+        let shared = model.bodies.contacts();
+        shared.filter(|(_, contacts)| contacts.size == size)
+    }
+
+    /// Number of these contacts, those of both sides.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub(crate) fn count_contacts_before(&self, model: &Model) -> Option<u32> {
+        let listed = self.listed_contacts_before(model);
+        let shared = || Some(self.shared_contacts_before(model)?.1.count);
+        listed.map(|own| own.entries.len() as u32).or_else(shared)
     }
 
     /// The start of a simulation of `model` with other bodies, which have so many spheres and are elsewhere: see [`State::free`].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -25,8 +25,10 @@ use rockfall::model::view::Lines;
 use rockfall::model::{ContactHistory, CustomLaw, Law, Model};
 use rockfall::output::{Record, RunFolder, RunSummary, write_share, write_state_of};
 use rockfall::render::{ColourBy, Shot, Studio};
-use rockfall::scene::{Disk as OnDisk, Ending, Scene, SceneError, load_on, parse_with};
-use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::scene::{
+    Disk as OnDisk, Ending, Files, Scene, SceneError, load, load_on, parse_with,
+};
+use rockfall::simulation::checkpoint::{Checkpoint, Storage};
 use rockfall::simulation::{Cluster, serve_rank};
 use rockfall::state::layout::{Body, Bond};
 use rockfall::state::{Field, State, body_orientation};
@@ -1377,6 +1379,176 @@ fn ranks_start_from_another_run() {
             });
         }
         is_held_after(&model, taking(&[steps]));
+    }
+}
+
+/// Files in memory, of which so many reads succeed.
+struct Failing<'a> {
+    file: &'a [u8],
+    left: Arc<AtomicUsize>,
+}
+
+impl Files for Failing<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        OnDisk.read(path)
+    }
+
+    fn open(&self, _: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(Opened(self.file.to_vec(), Arc::clone(&self.left))))
+    }
+
+    fn beside(&self, path: &Path) -> Vec<PathBuf> {
+        OnDisk.beside(path)
+    }
+}
+
+#[derive(Debug)]
+struct Opened(Vec<u8>, Arc<AtomicUsize>);
+
+impl Storage for Opened {
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let left = self
+            .1
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            });
+        left.map_err(|_| io::Error::other("no disk"))?;
+        self.0.read_at(offset, into)
+    }
+}
+
+/// Each rank has a share of the bodies of another run, with their contacts.
+#[test]
+fn ranks_share_the_bodies_of_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.json");
+    let plane =
+        |x: f64, normal: [f64; 3]| json!({ "point": [x, 0, 0], "normal": normal, "material": "m" });
+    let floor = plane(0.0, [0.1, 1.0, 0.0]);
+    // They fall onto each other.
+    let before = json!({ "planes": [floor], "fills": [
+        grid_fill(105_000, json!({ "velocity": { "min": [0, -9, 0], "max": [0, 0, 0] }, "jitter": 0 }))
+    ] });
+    let mut before = Simulation::on_cpu(scene(before), Some(2)).unwrap();
+    before.step(30).unwrap();
+    let file = before.checkpoint().unwrap();
+    drop(before);
+    fs::write(folder.path().join("a.checkpoint"), &file).unwrap();
+    let next = |more: Value| {
+        let mut next =
+            json!({ "start": { "from": "a.checkpoint" }, "planes": [floor], "fills": [] });
+        for (key, value) in more.as_object().unwrap() {
+            next[key] = value.clone();
+        }
+        fs::write(&path, text(next)).unwrap();
+    };
+    let above = json!({ "region": { "min": [-2, 9, -2], "max": [2, 12, 2] } });
+    let mut above_at_random = random_fill(500);
+    above_at_random["region"] = above["region"].clone();
+    for (more, is_listed, contacts) in [
+        (json!({}), false, true),
+        (
+            json!({ "start": { "from": "a.checkpoint", "without": ["rod"], "at_rest": true } }),
+            false,
+            true,
+        ),
+        (
+            json!({ "fills": [above_at_random, grid_fill(500, above)] }),
+            false,
+            true,
+        ),
+        (
+            json!({ "contact": { "normal": "hooke", "stiffness": 1e4, "time_step": 2e-4 } }),
+            false,
+            false,
+        ),
+        // Named bodies, of which one touches others, and a spring between them.
+        (
+            json!({ "bodies": [{ "name": "a", "shape": "ball", "position": [0, 11, 0], "velocity": [0, -3, 0] },
+                            { "name": "b", "shape": "cube", "position": [0.1, 11, 0] }],
+                 "springs": [{ "from": { "body": "a" }, "to": { "body": "b" }, "stiffness": 100 }],
+                 "forces": [{ "body": "b", "force": [0, 3, 0] }],
+                 "explosions": [{ "body": "b", "at": 4e-4, "speed": 1, "fragments": 2 }] }),
+            false,
+            true,
+        ),
+        (
+            json!({ "bodies": [{ "shape": "rod", "position": [0, 1, 0] }], "initial_overlap": "relax" }),
+            true,
+            true,
+        ),
+        // A wall that none of them touches, and one that is not where some of them are.
+        (
+            json!({ "planes": [floor, plane(-3.0, [1.0, 0.0, 0.0])] }),
+            false,
+            true,
+        ),
+        (
+            json!({ "planes": [floor, plane(-1.99, [1.0, 0.0, 0.0])], "initial_overlap": "allow" }),
+            true,
+            true,
+        ),
+    ] {
+        next(more);
+        let alone = load(&path).unwrap();
+        let mut one = Simulation::on_cpu(alone.model.clone(), Some(1)).unwrap();
+        let found: Vec<_> = one.contacts().unwrap().collect();
+        assert_eq!(
+            alone
+                .model
+                .history
+                .as_ref()
+                .is_some_and(|own| own.entries.len() > 1000),
+            contacts
+        );
+        one.step(3).unwrap();
+        served(Thread::all(3), |first| {
+            let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
+            assert_eq!(scene.notes, alone.notes);
+            assert_eq!(scene.model.sphere_count(), alone.model.sphere_count());
+            assert_eq!(scene.model.hash(), alone.model.hash());
+            let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+            let all = all.as_mut().unwrap();
+            assert_eq!(scene.model.bodies.is_listed(), is_listed);
+            assert_eq!(scene.model.history.is_some(), is_listed && contacts);
+            let shared: Vec<_> = all.contacts().unwrap().collect();
+            assert!(shared == found);
+            all.step(3).unwrap();
+            are_equal(&carried(all), &carried(&mut one), 3);
+            // Who wants all in one place gets it.
+            let mut listed = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+            assert!(listed.contacts().unwrap().eq(found.iter().cloned()));
+        });
+    }
+    // Nobody waits for ever if the file cannot be read any more.
+    next(json!({}));
+    let of = |reads: usize| {
+        let left = Arc::new(AtomicUsize::new(reads));
+        let files = Failing {
+            file: &file,
+            left: Arc::clone(&left),
+        };
+        let scene = served(Thread::all(3), |first| {
+            load_on(&Cluster(Arc::clone(first)), &path, &[], &files)
+        });
+        let made = scene.map(|scene| scene.model.bodies.len());
+        (
+            made.map_err(|error| error.to_string()),
+            left.load(Ordering::Relaxed),
+        )
+    };
+    let (made, left) = of(1 << 30);
+    assert_eq!(made, Ok(105_000));
+    for missing in [1, 9] {
+        let error = of((1 << 30) - left - missing).0.unwrap_err();
+        assert!(
+            error.contains("a.checkpoint: found a file that cannot be read (no disk)"),
+            "{error}"
+        );
     }
 }
 

@@ -895,12 +895,13 @@ fn sphere_volume(clump: &Clump) -> f64 {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::io;
 
     use xxhash_rust::xxh3::xxh3_64;
 
     use super::*;
     use crate::math::parallel::Threads;
-    use crate::model::bodies::{Holder, Piece};
+    use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
     use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::Unrelaxed;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
@@ -1358,19 +1359,23 @@ mod tests {
     }
 
     /// Shares of several processes.
-    struct Parts(Vec<Piece>);
+    struct Parts(Vec<Share>);
 
     impl Holder for Parts {
         fn number(&self) -> u64 {
             0
         }
 
-        fn own(&self) -> &Piece {
+        fn own(&self) -> &Share {
             &self.0[0]
         }
 
         fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
-            self.0.iter().for_each(|part| part.visit(act));
+            self.0.iter().for_each(|part| part.bodies.visit(act));
+        }
+
+        fn visit_contacts(&self, _: ContactList, _: &mut dyn FnMut(&[u8])) {
+            unreachable!("fills bring no contacts")
         }
     }
 
@@ -1411,15 +1416,28 @@ mod tests {
             let shares: Vec<MadeFill> = shares.collect();
             let counts = shares.iter();
             let counts = counts.map(|own| [own.len(), own.sphere_count()]);
+            let counts = counts.map(|own| own.map(|count| count as u32)).collect();
+            let parts = shares.into_iter().map(|own| Share {
+                bodies: Piece::Fill(own),
+                contacts: None,
+            });
             Shared {
-                counts: counts.map(|own| own.map(|count| count as u32)).collect(),
+                counts,
                 kinds: Vec::new(),
-                holder: Arc::new(Parts(shares.into_iter().map(Piece::Fill).collect())),
+                contacts: None,
+                holder: Arc::new(Parts(parts.collect())),
             }
         }
 
         fn pack(&self, _: &Packing) -> Result<Shared, Unrelaxed> {
             unreachable!("the fills are at random")
+        }
+
+        fn keep(
+            &self,
+            _: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
+        ) -> io::Result<Shared> {
+            unreachable!("no bodies are of another run")
         }
     }
 

@@ -150,7 +150,7 @@ fn find(
     let found = indices.flat_map_iter(|&index| {
         let mut found = Vec::new();
         with_bodies(spheres, bodies, world, index, -tolerance, &mut found);
-        with_walls(bodies, world, index, tolerance, &mut found);
+        with_walls(bodies[index], index, world, tolerance, &mut found);
         found
     });
     found.collect()
@@ -338,14 +338,14 @@ fn with_bodies(
     );
 }
 
-fn with_walls(
-    bodies: &[&ModelBody],
-    world: World,
+/// Adds the overlaps of the spheres of a body with walls.
+pub(crate) fn with_walls(
+    body: &ModelBody,
     index: usize,
+    world: World,
     tolerance: f64,
     found: &mut Vec<Overlap>,
 ) {
-    let body = bodies[index];
     if body.fixed {
         return;
     }

@@ -1,5 +1,6 @@
 //! Searches for the places of a random fill on several processes: each has a slab of the region, and the bodies near it.
 
+use std::io;
 use std::ops::Range;
 
 use glam::{DQuat, DVec3};
@@ -11,7 +12,7 @@ use super::overlap::Unrelaxed;
 use super::pack::Packing;
 use super::search::Surroundings;
 use crate::model::ModelBody;
-use crate::model::bodies::Shared;
+use crate::model::bodies::{Brought, Shared};
 use crate::model::clump::{Clump, ClumpSphere};
 
 /// A slab of a region: tries whose centre of mass is in it.
@@ -83,6 +84,15 @@ pub(crate) trait Searchers {
     /// # Errors
     /// If overlaps are left.
     fn pack(&self, packing: &Packing) -> Result<Shared, Unrelaxed>;
+
+    /// Takes bodies of another run, so that each has a share.
+    ///
+    /// # Errors
+    /// The error of the first part that has one.
+    fn keep(
+        &self,
+        parts: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
+    ) -> io::Result<Shared>;
 }
 
 /// A question to searchers.

@@ -2,7 +2,6 @@
 
 use super::super::format::{self, NormalModel, SceneFile};
 use super::check::{Check, Sign};
-use crate::model::ModelBody;
 use crate::model::deform::{Deform, Drive, Shear};
 
 /// Largest rate of strain of a servo unless the scene gives one, 1/s.
@@ -11,7 +10,7 @@ const FASTEST: f64 = 1.0;
 impl Check {
     /// Returns the deformation of the box at the start, and reports what has no place in a box that deforms in any
     /// stage.
-    pub(super) fn deforms(&mut self, file: &SceneFile, bodies: &[ModelBody]) -> Deform {
+    pub(super) fn deforms(&mut self, file: &SceneFile, has_fixed: bool) -> Deform {
         let stages = file.stages.iter().enumerate();
         let staged = stages.filter(|(_, stage)| stage.deform.is_some());
         let paths = staged.map(|(index, _)| format!("stages[{index}].deform"));
@@ -33,7 +32,7 @@ impl Check {
             .map_or_else(Deform::default, |deform| self.deform("deform", &deform));
         let mut paths = at_start.into_iter().chain(paths);
         if let (Some(path), true) = (paths.next(), self.problems.is_empty()) {
-            self.fits_a_box_that_deforms(&path, file, bodies);
+            self.fits_a_box_that_deforms(&path, file, has_fixed);
         }
         own
     }
@@ -97,7 +96,7 @@ impl Check {
     }
 
     /// Refuses what has no place in a box that deforms, as `path` has it do.
-    fn fits_a_box_that_deforms(&mut self, path: &str, file: &SceneFile, bodies: &[ModelBody]) {
+    fn fits_a_box_that_deforms(&mut self, path: &str, file: &SceneFile, has_fixed: bool) {
         let periodic = file.domain.as_ref().map(|domain| domain.periodic.0);
         if periodic != Some([true; 3]) {
             self.problem(
@@ -107,7 +106,7 @@ impl Check {
             );
             return;
         }
-        let fixed = bodies.iter().any(|body| body.fixed) || file.bodies.iter().any(|b| b.fixed);
+        let fixed = has_fixed || file.bodies.iter().any(|body| body.fixed);
         let impossible = [
             ("planes", !file.planes.is_empty()),
             ("walls", !file.walls.is_empty()),

@@ -8,6 +8,7 @@ use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
 use super::forces::NamedBodies;
 use crate::model::ModelBody;
+use crate::model::bodies::Listed;
 use crate::model::clump::{Clump, Fragments, fragments, random_pieces};
 use crate::model::flow::Explosion;
 
@@ -127,7 +128,7 @@ pub(super) fn pieces(clump: &Clump, division: &Division, seed: u64) -> Vec<Vec<u
 pub(super) fn explosions(
     file: &SceneFile,
     named: &NamedBodies,
-    bodies: &[ModelBody],
+    bodies: Listed,
     shapes: &mut Vec<Clump>,
 ) -> Result<Vec<Explosion>, Vec<Problem>> {
     let mut explosions = Vec::new();
@@ -162,10 +163,10 @@ pub(super) fn explosions(
 }
 
 /// A body of each shape that fragments have, as it may come to fly: what stiffness and time step must be fit for.
-pub(super) fn flying(
-    explosions: &[Explosion],
-    bodies: &[ModelBody],
-) -> impl Iterator<Item = ModelBody> {
+pub(super) fn flying<'a>(
+    explosions: &'a [Explosion],
+    bodies: Listed<'a>,
+) -> impl Iterator<Item = ModelBody> + 'a {
     explosions.iter().flat_map(move |explosion| {
         let body = bodies[explosion.body as usize];
         let away = body.velocity.normalize_or(glam::DVec3::X);

@@ -303,34 +303,41 @@ impl Check {
     pub(super) fn place(
         &mut self,
         file: &SceneFile,
+        kept: Kept,
         bodies: Vec<ModelBody>,
         fills: &mut [fill::Fill],
         world: World,
-        kept: &Kept,
         searchers: Option<&dyn Searchers>,
     ) -> Result<Bodies, Vec<Problem>> {
-        if are_made(file, fills, world, searchers.is_some()) {
-            let placed = self.place_some(bodies.clone(), fills, world, true, searchers)?;
+        let is_shared = matches!(kept.started.bodies, Piece::Shared(_));
+        if is_shared || are_made(file, fills, world, searchers.is_some()) {
+            let before = kept.started.bodies.clone();
+            let placed = self.place_some(before, bodies.clone(), fills, world, true, searchers)?;
             let listed = placed.pieces.iter().filter_map(|piece| match piece {
                 Piece::List(list) => Some(&list[..]),
                 Piece::Fill(_) | Piece::Shared(_) => None,
             });
+            let listed = listed.collect::<Vec<_>>().concat();
+            let mut all = kept.meeting(&listed, world);
+            let first = if is_shared { all.len() } else { kept.bodies };
+            all.extend(listed);
             // Bodies of a fill keep away from all that were there before.
-            let mut deep =
-                overlap::overlaps(&listed.collect::<Vec<_>>().concat(), world, DEEP_OVERLAP);
-            deep.retain(|overlap| !kept.has(overlap));
+            let mut deep = overlap::overlaps(&all, world, DEEP_OVERLAP);
+            deep.retain(|overlap| !kept.has(overlap, first));
             if deep.is_empty() {
                 self.notes.extend(placed.notes);
                 return Ok(Bodies::made(placed.pieces));
             }
+            kept.started.gather();
         }
-        let placed = self.place_some(bodies, fills, world, false, None)?;
+        let before = std::mem::replace(&mut kept.started.bodies, Piece::List(Vec::new()));
+        let placed = self.place_some(before, bodies, fills, world, false, None)?;
         self.notes.extend(placed.notes);
         let bodies = placed.pieces.into_iter().flat_map(|piece| match piece {
             Piece::List(list) => list,
             Piece::Fill(_) | Piece::Shared(_) => unreachable!("all bodies are listed"),
         });
-        let bodies = self.initial_overlap(file, bodies.collect(), fills, world, kept)?;
+        let bodies = self.initial_overlap(file, bodies.collect(), fills, world, &kept)?;
         Ok(bodies.into())
     }
 
@@ -338,6 +345,7 @@ impl Check {
     /// at random among them.
     fn place_some(
         &self,
+        before: Piece,
         bodies: Vec<ModelBody>,
         fills: &mut [fill::Fill],
         world: World,
@@ -346,11 +354,25 @@ impl Check {
     ) -> Result<PlacedFills, Vec<Problem>> {
         let shapes = world.shapes;
         let mut occupied = Occupied::new(shapes);
-        if !fills.is_empty() {
-            bodies.iter().for_each(|body| occupied.insert(body, shapes));
-        }
-        let mut list = bodies;
         let mut placed = PlacedFills::default();
+        let mut list = Vec::new();
+        match before {
+            Piece::List(before) => list = before,
+            shared => {
+                if !fills.is_empty() {
+                    shared.visit(&mut |body| {
+                        if fills.iter().any(|fill| fill.may_meet(body, shapes)) {
+                            occupied.insert(body, shapes);
+                        }
+                    });
+                }
+                placed.pieces.push(shared);
+            }
+        }
+        list.extend(bodies);
+        if !fills.is_empty() {
+            list.iter().for_each(|body| occupied.insert(body, shapes));
+        }
         for index in 0..fills.len() {
             let fill = &fills[index];
             let mut counted = Counted::new(shapes, fill.wanted.is_some());
@@ -476,7 +498,9 @@ impl PlacedFills {
     /// Fills at random that a cluster has placed.
     fn random_fills(&self) -> impl Iterator<Item = &Shared> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Shared(shared) if matches!(shared.holder.own(), Piece::Fill(_)) => Some(shared),
+            Piece::Shared(shared) if matches!(shared.holder.own().bodies, Piece::Fill(_)) => {
+                Some(shared)
+            }
             _ => None,
         })
     }
@@ -515,8 +539,9 @@ impl Counted<'_> {
     }
 }
 
-/// Bodies of fills on a grid or at random from which on they are not kept, but made whenever they are wanted.
-const MANY: usize = 100_000;
+/// Bodies of fills on a grid or at random from which on they are not kept, but made whenever they are wanted; and those of another run
+/// from which on the processes of a cluster share them.
+pub(super) const MANY: usize = 100_000;
 
 /// Whether the bodies of a fill can be made one after the other.
 fn is_made(fill: &fill::Fill) -> bool {

@@ -8,6 +8,7 @@ use super::super::error::{Problem, exact, rounded};
 use super::super::format::{self, Axes, NormalModel, SceneFile};
 use super::check::{Check, NAMED, Names, Sign, list, named, vector};
 use crate::model::ModelBody;
+use crate::model::bodies::Listed;
 use crate::model::clump::Clump;
 use crate::model::forces::{AppliedForce, Drag, End, Group, Sleep, Spring, Water, Wave};
 use crate::state::layout::{MAX_GROUPS, MAX_WAVES};
@@ -132,7 +133,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &NamedBodies,
-        bodies: &[ModelBody],
+        bodies: Listed,
         shapes: &[Clump],
     ) -> Vec<Spring> {
         let mut springs = Vec::new();
@@ -197,7 +198,7 @@ impl Check {
         path: &str,
         end: &format::End,
         names: &NamedBodies,
-        bodies: &[ModelBody],
+        bodies: Listed,
         shapes: &[Clump],
     ) -> Option<(End, DVec3)> {
         if !self.vector(format_args!("{path}.point"), &end.point, "a coordinate, m") {
@@ -223,7 +224,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &NamedBodies,
-        bodies: &[ModelBody],
+        bodies: Listed,
         shapes: &[Clump],
     ) -> Vec<AppliedForce> {
         let mut applied = Vec::new();
@@ -418,7 +419,7 @@ impl Check {
         given: bool,
         time_step: f64,
         springs: &[Spring],
-        bodies: &[ModelBody],
+        bodies: Listed,
         shapes: &[Clump],
     ) -> f64 {
         let inverse_mass = |end: End| match end {

@@ -45,6 +45,7 @@ use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
 use forces::NamedBodies;
 use overlaps::Kept;
+use start::Next;
 pub(super) use usage::unused_shapes;
 
 /// Spheres that a scene may have: one bit of their 32-bit indices tells walls from them in neighbour lists.
@@ -98,18 +99,20 @@ pub(super) fn build(
     let bond_laws = check.bond_laws(file, &materials, &group_names);
     check.body_names(file);
     let water = check.water(file);
-    let started = check.start(
+    let mut started = check.start(
         file,
         folder,
         [&shape_names, &materials, &group_names],
         &mut shapes,
-        &walls,
-        contact.as_ref().map(|contact| &contact.law),
+        Next {
+            walls: &walls,
+            law: contact.as_ref().map(|contact| &contact.law),
+            searchers,
+        },
     );
-    let mut bodies = started.bodies;
-    let started_bodies = bodies.len();
+    let started_bodies = started.bodies.len();
     let named = NamedBodies::new(file, started_bodies);
-    bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
+    let bodies = check.bodies(file, &shape_names, &materials, &group_names, &mut shapes);
     check.output(file);
     check.measure(file, &shape_names, &materials);
     let wall_groups = check.wall_groups(file, &walls);
@@ -143,7 +146,7 @@ pub(super) fn build(
     let mut laws = contact::mix(&materials, &pairs);
     contact::override_pairs(&file.contact, &mut laws);
     let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
-    let deform = check.deforms(file, &bodies);
+    let deform = check.deforms(file, started.has_fixed());
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
@@ -163,7 +166,7 @@ pub(super) fn build(
     for fill in &mut fills {
         fill.settle_count(&shapes, &wall_probes);
     }
-    let count = bodies.len() + fills.iter().map(|fill| fill.count).sum::<usize>();
+    let count = started_bodies + bodies.len() + fills.iter().map(|fill| fill.count).sum::<usize>();
     let open = fills.iter().any(|fill| fill.wanted == Some(Wanted::All));
     let fits = |body: &ModelBody| body.shape < shapes.len() && body.group < groups.len();
     let placed = placed
@@ -178,10 +181,11 @@ pub(super) fn build(
                 domain: domain.as_ref(),
             };
             let kept = Kept {
+                started: &mut started,
                 bodies: started_bodies,
                 walls: &kept_walls,
             };
-            check.place(file, bodies, &mut fills, world, &kept, searchers)?
+            check.place(file, kept, bodies, &mut fills, world, searchers)?
         }
     };
     // Nobody below looks at single bodies of a fill that are made when they are wanted.
@@ -193,7 +197,7 @@ pub(super) fn build(
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let all_fixed = bodies.len() == listed.len() && listed.iter().all(|body| body.fixed);
+    let all_fixed = bodies.len() == listed.list.len() && listed.list.iter().all(|body| body.fixed);
     if all_fixed && inlets.is_empty() && spawn.is_empty() {
         check
             .warnings
@@ -252,7 +256,7 @@ pub(super) fn build(
             .push("half of the time step, so that elastic collisions keep the energy".into());
     }
     let mut shorter = check.time_step_of_springs(given, seconds, &springs, listed, &shapes);
-    shorter = check.time_step_of_bonds(given, shorter, &bonds, listed, &shapes);
+    shorter = check.time_step_of_bonds(given, shorter, &bonds, listed.list, &shapes);
     if let Some((whole, substeps)) = &mut frame
         && shorter < seconds
     {

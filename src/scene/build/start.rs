@@ -1,6 +1,7 @@
 //! Bodies that start as they were in another run.
 
 use std::io;
+use std::ops::Range;
 
 use glam::{DQuat, DVec3};
 
@@ -9,19 +10,69 @@ use super::super::files::Folder;
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names};
 use super::clumps::Shapes;
+use super::fills::MANY;
+use crate::model::bodies::{Brought, Piece};
 use crate::model::clump::Clump;
 use crate::model::error::Result;
+use crate::model::packing::slab::Searchers;
 use crate::model::wall::Wall;
 use crate::model::{ContactHistory, Law, ModelBody};
-use crate::simulation::checkpoint::{self, Checkpoint};
+use crate::simulation::checkpoint::{self, Checkpoint, KeptContacts};
 
 /// Bodies that come from another run, with their contact histories.
-#[derive(Default)]
 pub(super) struct Started {
-    pub bodies: Vec<ModelBody>,
+    /// They bring their contact histories if processes share them.
+    pub bodies: Piece,
+    /// The contact histories of a list.
     pub history: Option<ContactHistory>,
     /// Whether each of the walls was there before.
     pub kept_walls: Vec<bool>,
+}
+
+impl Default for Started {
+    fn default() -> Started {
+        Started {
+            bodies: Piece::List(Vec::new()),
+            history: None,
+            kept_walls: Vec::new(),
+        }
+    }
+}
+
+impl Started {
+    /// Whether one of the bodies is fixed.
+    pub fn has_fixed(&self) -> bool {
+        match &self.bodies {
+            Piece::List(list) => list.iter().any(|body| body.fixed),
+            Piece::Shared(shared) => shared.kinds.iter().any(|body| body.fixed),
+            Piece::Fill(_) => unreachable!("no run brings a fill"),
+        }
+    }
+
+    /// Makes a list of bodies that processes share.
+    pub fn gather(&mut self) {
+        if let Piece::Shared(shared) = &self.bodies {
+            self.history = shared.history();
+            let mut list = Vec::new();
+            shared.holder.visit(&mut |body| list.push(*body));
+            self.bodies = Piece::List(list);
+        }
+    }
+}
+
+/// Parts of a scene that bodies of another run come into.
+#[derive(Clone, Copy)]
+pub(super) struct Next<'a> {
+    pub walls: &'a [Wall],
+    pub law: Option<&'a Law>,
+    pub searchers: Option<&'a dyn Searchers>,
+}
+
+/// Whether nobody has to know all bodies of another run at once, from which a scene starts.
+fn may_be_shared(file: &SceneFile) -> bool {
+    // Nobody else looks at images of them in a periodic box.
+    let alone = file.bodies.is_empty() && file.fills.is_empty();
+    file.bonds.is_empty() && (file.domain.is_none() || alone)
 }
 
 /// The checkpoint that `from` means: that file, or the last one in that folder of a run.
@@ -44,16 +95,16 @@ impl Check {
         folder: Folder,
         [names, materials, groups]: [&Names; 3],
         shapes: &mut Shapes,
-        walls: &[Wall],
-        law: Option<&Law>,
+        mut next: Next,
     ) -> Started {
         let Some(start) = &file.start else {
             return Started::default();
         };
         let all = [names, materials, groups];
+        next.searchers = next.searchers.filter(|_| may_be_shared(file));
         let read = read(folder, &start.from);
         let started = read.and_then(|checkpoint| {
-            let started = self.start_from(&checkpoint, start, all, shapes, walls, law);
+            let started = self.start_from(&checkpoint, start, all, shapes, next);
             started.map_err(|error| checkpoint::unreadable(checkpoint.file(), &error))
         });
         started.unwrap_or_else(|error| {
@@ -76,8 +127,7 @@ impl Check {
         start: &format::Start,
         [names, materials, groups]: [&Names; 3],
         shapes: &mut Shapes,
-        walls: &[Wall],
-        law: Option<&Law>,
+        next: Next,
     ) -> io::Result<Started> {
         let tilt = checkpoint
             .header
@@ -100,58 +150,57 @@ impl Check {
         else {
             return Ok(Started::default());
         };
-        let mut kept = Vec::new();
-        let mut bodies = Vec::new();
-        let mut differs = false;
-        checkpoint.for_each_body(|index, body| {
-            let Some(shape) = shape_of[body.shape] else {
-                return;
-            };
-            let Some(clump) = &shapes.clumps[shape] else {
-                return;
-            };
-            let before = &checkpoint.header.shapes[body.shape];
-            differs |= before.spheres as usize != clump.spheres.len();
-            let (position, orientation) = before.moved_to(clump, body.position, body.orientation);
-            let stopped = |velocity: DVec3| match start.at_rest {
-                true => DVec3::ZERO,
-                false => velocity,
-            };
-            kept.push(index);
-            bodies.push(ModelBody {
-                shape,
-                position,
-                orientation,
-                velocity: stopped(body.velocity),
-                angular_velocity: stopped(body.angular_velocity),
-                fixed: body.fixed,
-                group: group_of[body.group],
-                quantities: body.quantities,
-            });
-        })?;
-        if bodies.is_empty() {
+        let (wall_of, facet_of) = checkpoint.walls_in(next.walls)?;
+        let mut came = Came {
+            checkpoint,
+            at_rest: start.at_rest,
+            shape_of: &shape_of,
+            group_of: &group_of,
+            clumps: &shapes.clumps,
+            contacts: None,
+            spheres: 0,
+            entries: 0,
+        };
+        let law = next.law.map(Law::name);
+        if law == Some(&checkpoint.header.law) && !came.differ() {
+            came.contacts = checkpoint.contacts(&came.kept(), &facet_of)?;
+        }
+        let has_contacts = came.contacts.is_some();
+        let mut parts = checkpoint.parts().map(|some| came.read(some));
+        let mut history: Option<ContactHistory> = None;
+        let bodies = match next.searchers {
+            Some(searchers) if checkpoint.body_count() >= MANY => {
+                Piece::Shared(searchers.keep(&mut parts)?)
+            }
+            _ => {
+                let mut list = Vec::new();
+                for part in parts {
+                    let part = part?;
+                    list.extend(part.bodies);
+                    if let Some(contacts) = part.contacts {
+                        history.get_or_insert_default().append(contacts);
+                    }
+                }
+                Piece::List(list)
+            }
+        };
+        if bodies.len() == 0 {
             self.problems.push(
                 Problem::new("start", "no body left", "at least one")
                     .help("leave out fewer shapes in \"without\", or leave out \"start\""),
             );
         }
-        let (wall_of, facet_of) = checkpoint.walls_in(walls)?;
-        let same_law = law.is_some_and(|law| law.name() == checkpoint.header.law);
-        let history = match (same_law, differs) {
-            (true, false) => checkpoint.contact_history(&kept, &facet_of)?,
-            _ => None,
-        };
         self.notes.push(format!(
             "start: {} of {} bodies as they were after step {} of {:?}{}",
             bodies.len(),
             checkpoint.body_count(),
             checkpoint.header.steps,
             checkpoint.header.scene,
-            match &history {
-                Some(_) => ", with their contact histories",
-                None if checkpoint.header.history_size > 0 =>
+            match has_contacts {
+                true => ", with their contact histories",
+                false if checkpoint.header.history_size > 0 =>
                     "; their contact histories are lost, since the contact law or the shapes have changed",
-                None => "",
+                false => "",
             }
         ));
         Ok(Started {
@@ -264,6 +313,86 @@ impl Check {
         // A run of an older version has no names of groups.
         group_of.resize(used.len(), 0);
         Ok((self.problems.len() == before).then_some(group_of))
+    }
+}
+
+/// Bodies of another run as a scene has them, read one part after the other.
+struct Came<'a> {
+    checkpoint: &'a Checkpoint,
+    at_rest: bool,
+    /// The shape and the group that those of the other run are.
+    shape_of: &'a [Option<usize>],
+    group_of: &'a [usize],
+    clumps: &'a [Option<Clump>],
+    contacts: Option<KeptContacts<'a>>,
+    /// Number of spheres of the other run that have been read, and of entries of contacts that are kept.
+    spheres: usize,
+    entries: u32,
+}
+
+impl Came<'_> {
+    /// Index and clump of the shape that a shape of the other run is; none if its bodies are left out.
+    fn shape(&self, before: usize) -> Option<(usize, &Clump)> {
+        let shape = self.shape_of[before]?;
+        Some((shape, self.clumps[shape].as_ref()?))
+    }
+
+    /// Whether the bodies of each shape of the other run are kept.
+    fn kept(&self) -> Vec<bool> {
+        let shapes = 0..self.shape_of.len();
+        shapes.map(|own| self.shape(own).is_some()).collect()
+    }
+
+    /// Whether a shape has other spheres now.
+    fn differ(&self) -> bool {
+        let mut shapes = self.checkpoint.header.shapes.iter().enumerate();
+        shapes.any(|(index, before)| {
+            let now = self.shape(index);
+            now.is_some_and(|(_, clump)| before.spheres as usize != clump.spheres.len())
+        })
+    }
+
+    /// Some bodies, and the contacts that they bring.
+    fn read(&mut self, some: Range<usize>) -> io::Result<Brought> {
+        let before = self.checkpoint.bodies(some)?;
+        let mut end = self.spheres;
+        let mut bodies = Vec::with_capacity(before.len());
+        let mut spheres = 0;
+        for body in before {
+            let shape = &self.checkpoint.header.shapes[body.shape];
+            end += shape.spheres as usize;
+            let Some((index, clump)) = self.shape(body.shape) else {
+                continue;
+            };
+            let (position, orientation) = shape.moved_to(clump, body.position, body.orientation);
+            let stopped = |velocity: DVec3| match self.at_rest {
+                true => DVec3::ZERO,
+                false => velocity,
+            };
+            spheres += clump.spheres.len() as u32;
+            bodies.push(ModelBody {
+                shape: index,
+                position,
+                orientation,
+                velocity: stopped(body.velocity),
+                angular_velocity: stopped(body.angular_velocity),
+                fixed: body.fixed,
+                group: self.group_of[body.group],
+                quantities: body.quantities,
+            });
+        }
+        let mut contacts = None;
+        if let Some(all) = &self.contacts {
+            let own = all.of(self.spheres..end, self.entries)?;
+            self.entries += own.entries.len() as u32;
+            contacts = Some(own);
+        }
+        self.spheres = end;
+        Ok(Brought {
+            bodies,
+            spheres,
+            contacts,
+        })
     }
 }
 

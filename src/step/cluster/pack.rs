@@ -9,7 +9,7 @@ use glam::{DQuat, DVec3, IVec3};
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::search::{Ask, threads};
-use crate::model::bodies::{Holder, Piece};
+use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
 use crate::model::clump::Clump;
 use crate::model::forces::{Drag, Group};
 use crate::model::packing::made::{MadeFill, Sites};
@@ -19,13 +19,36 @@ use crate::model::packing::pack::Packing;
 use crate::model::packing::search::RandomSites;
 use crate::model::packing::slab::bare;
 use crate::model::wall::{Distance, Mesh, Pose, Probe, Shape, Side, Wall};
-use crate::model::{Domain, ModelBody};
+use crate::model::{ContactHistory, Domain, ModelBody};
 
-/// Bodies that a rank sends to rank 0 at a time.
+/// Bodies, or spheres with their contacts, that a rank sends to rank 0 at a time.
 const SHOWN: u32 = 1 << 14;
 
+/// Parts of a share that rank 0 may ask for: its bodies, or a list of its contacts.
+#[derive(Clone, Copy)]
+enum Part {
+    Bodies,
+    Contacts(ContactList),
+}
+
+impl Part {
+    const ALL: [Part; 4] = [
+        Part::Bodies,
+        Part::Contacts(ContactList::Ends),
+        Part::Contacts(ContactList::Entries),
+        Part::Contacts(ContactList::Elements),
+    ];
+
+    fn number(self) -> u32 {
+        match self {
+            Part::Bodies => 0,
+            Part::Contacts(list) => 1 + list as u32,
+        }
+    }
+}
+
 /// Shares of this rank, by their numbers.
-pub(super) type Shares = BTreeMap<u64, Arc<Piece>>;
+pub(super) type Shares = BTreeMap<u64, Arc<Share>>;
 
 /// The ranks as a team.
 struct Together<'a>(&'a dyn Ranks);
@@ -285,44 +308,119 @@ pub(super) fn counts(ranks: &dyn Ranks, own: [usize; 2]) -> Vec<[u32; 2]> {
     bytemuck::pod_collect_to_vec(&all)
 }
 
-/// Shows some bodies of the share of a rank to rank 0, or what the bodies of a fill follow from.
+/// Gives each rank a share of bodies of another run, of which rank 0 has the `next` part in each of so many rounds. Returns the share of this
+/// rank, and the number of bodies and spheres of each.
+pub(super) fn keep(
+    ranks: &dyn Ranks,
+    rounds: usize,
+    mut next: impl FnMut() -> Option<Brought>,
+) -> (Share, Vec<[u32; 2]>) {
+    let mut list = Vec::new();
+    let mut contacts: Option<ContactHistory> = None;
+    let mut spheres = 0;
+    for round in 0..rounds {
+        let mut messages = vec![Writer::default(); ranks.count()];
+        if let Some(part) = next() {
+            write_brought(&part, &mut messages[round * ranks.count() / rounds]);
+        }
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        let received = ranks.all_to_all(messages);
+        let mut received = Reader(&received[0]);
+        if !received.is_empty() {
+            let part = read_brought(&mut received);
+            list.extend(part.bodies);
+            spheres += part.spheres as usize;
+            if let Some(own) = part.contacts {
+                contacts.get_or_insert_default().append(own);
+            }
+        }
+    }
+    let counts = counts(ranks, [list.len(), spheres]);
+    let share = Share {
+        bodies: Piece::List(list),
+        contacts,
+    };
+    (share, counts)
+}
+
+fn write_brought(part: &Brought, message: &mut Writer) {
+    let bodies: Vec<_> = part.bodies.iter().map(ModelBody::numbers).collect();
+    message.put_all(&bodies);
+    message.put(part.spheres);
+    message.put(u32::from(part.contacts.is_some()));
+    if let Some(own) = &part.contacts {
+        message.put(own.size);
+        message.put_all(&own.ends);
+        message.put_all(&own.entries);
+        message.put_all(&own.elements);
+    }
+}
+
+fn read_brought(message: &mut Reader) -> Brought {
+    let bodies: Vec<[f64; ModelBody::NUMBERS]> = message.take_all();
+    let [spheres, has_contacts]: [u32; 2] = message.take();
+    Brought {
+        bodies: bodies.iter().map(ModelBody::from_numbers).collect(),
+        spheres,
+        contacts: (has_contacts == 1).then(|| ContactHistory {
+            size: message.take(),
+            ends: message.take_all(),
+            entries: message.take_all(),
+            elements: message.take_all(),
+        }),
+    }
+}
+
+/// Shows some of the share of a rank to rank 0, or what the bodies of a fill follow from.
 pub(super) fn show(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> Vec<Vec<u8>> {
     let number: u64 = message.take();
-    let [rank, start, end]: [u32; 3] = message.take();
+    let [rank, part, start, end]: [u32; 4] = message.take();
     let mut messages = vec![Vec::new(); ranks.count()];
     if rank as usize == ranks.rank() {
-        let mut own = Writer::default();
-        match &*shares[&number] {
-            Piece::List(list) => {
-                for body in &list[start as usize..end as usize] {
-                    own.put(body.numbers());
-                }
+        let some = start as usize..end as usize;
+        messages[0] = shown(&shares[&number], Part::ALL[part as usize], some);
+    }
+    ranks.all_to_all(messages)
+}
+
+fn shown(share: &Share, part: Part, some: Range<usize>) -> Vec<u8> {
+    let mut own = Writer::default();
+    match (part, &share.bodies) {
+        (Part::Contacts(list), _) => {
+            let contacts = share.contacts.as_ref().expect("they bring contacts");
+            own.0.extend_from_slice(contacts.bytes(list, some));
+        }
+        (Part::Bodies, Piece::List(list)) => {
+            for body in &list[some] {
+                own.put(body.numbers());
             }
+        }
+        (
+            Part::Bodies,
             Piece::Fill(MadeFill {
                 sites:
                     Sites::Random(RandomSites {
                         first, done, tries, ..
                     }),
                 ..
-            }) => {
-                own.put(*first);
-                own.put_all(done);
-                own.put_all(tries);
-            }
-            _ => unreachable!("no rank has a share of such bodies"),
+            }),
+        ) => {
+            own.put(*first);
+            own.put_all(done);
+            own.put_all(tries);
         }
-        messages[0] = own.0;
+        _ => unreachable!("no rank has a share of such bodies"),
     }
-    ranks.all_to_all(messages)
+    own.0
 }
 
 /// A share of rank 0, which can ask the others for theirs.
 pub(super) struct Holding {
     pub ranks: Arc<dyn Ranks>,
     pub number: u64,
-    pub own: Arc<Piece>,
-    /// Number of bodies of each share.
-    pub counts: Vec<u32>,
+    pub own: Arc<Share>,
+    /// Number of bodies and spheres of each share.
+    pub counts: Vec<[u32; 2]>,
 }
 
 impl Holder for Holding {
@@ -330,36 +428,48 @@ impl Holder for Holding {
         self.number
     }
 
-    fn own(&self) -> &Piece {
+    fn own(&self) -> &Share {
         &self.own
     }
 
     fn visit(&self, act: &mut dyn FnMut(&ModelBody)) {
-        self.own.visit(act);
-        for (rank, count) in (0..).zip(&self.counts).skip(1) {
-            match &*self.own {
+        self.own.bodies.visit(act);
+        for (rank, [count, _]) in (0..).zip(&self.counts).skip(1) {
+            match &self.own.bodies {
                 Piece::Fill(fill) => self.part(fill, rank, *count).each(act),
-                _ => {
-                    for start in (0..*count).step_by(SHOWN as usize) {
-                        let shown = self.ask(rank, start..(*count).min(start + SHOWN));
-                        let mut shown = Reader(&shown);
-                        while !shown.is_empty() {
-                            act(&ModelBody::from_numbers(&shown.take()));
-                        }
+                _ => self.ask_all(Part::Bodies, rank, *count, &mut |shown| {
+                    let mut shown = Reader(shown);
+                    while !shown.is_empty() {
+                        act(&ModelBody::from_numbers(&shown.take()));
                     }
-                }
+                }),
+            }
+        }
+    }
+
+    fn visit_contacts(&self, list: ContactList, act: &mut dyn FnMut(&[u8])) {
+        for (rank, [_, spheres]) in (0..).zip(&self.counts) {
+            match &self.own.contacts {
+                Some(own) if rank == 0 => act(own.bytes(list, 0..*spheres as usize)),
+                _ => self.ask_all(Part::Contacts(list), rank, *spheres, act),
             }
         }
     }
 }
 
 impl Holding {
-    /// Has a rank show something of its share.
-    fn ask(&self, rank: u32, bodies: Range<u32>) -> Vec<u8> {
+    /// Has a rank show a part of its share, some of so many elements at a time.
+    fn ask_all(&self, part: Part, rank: u32, count: u32, act: &mut dyn FnMut(&[u8])) {
+        for start in (0..count).step_by(SHOWN as usize) {
+            act(&self.ask(part, rank, start..count.min(start + SHOWN)));
+        }
+    }
+
+    fn ask(&self, part: Part, rank: u32, some: Range<u32>) -> Vec<u8> {
         let mut message = Ask::Show.message();
         let before = message.0.len();
         message.put(self.number);
-        message.put([rank, bodies.start, bodies.end]);
+        message.put([rank, part.number(), some.start, some.end]);
         self.ranks.broadcast(&mut message.0);
         let mut rest = Reader(&message.0[before..]);
         let mut shown = show(&*self.ranks, &mut rest, &Shares::new());
@@ -368,7 +478,7 @@ impl Holding {
 
     /// The part of a fill that a rank has.
     fn part(&self, own: &MadeFill, rank: u32, count: u32) -> MadeFill {
-        let shown = self.ask(rank, 0..count);
+        let shown = self.ask(Part::Bodies, rank, 0..count);
         let mut shown = Reader(&shown);
         let Sites::Random(sites) = &own.sites else {
             unreachable!("no rank has a share of a fill on a grid");

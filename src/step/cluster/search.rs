@@ -1,19 +1,23 @@
 //! Places of fills that the ranks find together: of a random fill, rank 0 asks, and each rank looks for those in its slab of the region.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
 use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use glam::DVec3;
+
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::engine::threads_of;
-use super::pack::{Holding, Shares, counts, pack, show, write_packing};
+use super::pack::{Holding, Shares, counts, keep, pack, show, write_packing};
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
 use crate::model::ModelBody;
-use crate::model::bodies::{Piece, Shared};
+use crate::model::bodies::{Brought, Piece, Share, Shared, SharedContacts};
 use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
 use crate::model::packing::overlap::Unrelaxed;
@@ -29,12 +33,21 @@ pub(super) enum Ask {
     End,
     /// Pack a dense fill.
     Pack,
-    /// Show some of the bodies that a rank has of one.
+    /// Show some of what a rank has a share of.
     Show,
+    /// Keep bodies of another run.
+    Keep,
 }
 
 impl Ask {
-    const ALL: [Ask; 5] = [Ask::Begin, Ask::Look, Ask::End, Ask::Pack, Ask::Show];
+    const ALL: [Ask; 6] = [
+        Ask::Begin,
+        Ask::Look,
+        Ask::End,
+        Ask::Pack,
+        Ask::Show,
+        Ask::Keep,
+    ];
 
     pub fn message(self) -> Writer {
         let mut message = Command::Search.message();
@@ -70,19 +83,25 @@ impl RankSearch {
                 let (search, _) = self.0.take().expect("a search has begun");
                 let share = search.share();
                 let counts = counts(ranks, [share.len(), share.sphere_count()]);
-                shares.insert(message.take(), Arc::new(Piece::Fill(share)));
+                shares.insert(message.take(), Arc::new(Share::of(Piece::Fill(share))));
                 vec![bytemuck::cast_slice(&counts).to_vec()]
             }
             Ask::Pack => {
                 let [number, small]: [u64; 2] = message.take();
                 let small = shares.remove(&small).expect("it has been placed");
-                let small = Arc::unwrap_or_clone(small);
+                let small = Arc::unwrap_or_clone(small).bodies;
                 if let Ok((share, _)) = pack(ranks, small, &mut message) {
-                    shares.insert(number, Arc::new(share));
+                    shares.insert(number, Arc::new(Share::of(share)));
                 }
                 Vec::new()
             }
             Ask::Show => show(ranks, &mut message, shares),
+            Ask::Keep => {
+                let [number, rounds]: [u64; 2] = message.take();
+                let (share, _) = keep(ranks, rounds as usize, || None);
+                shares.insert(number, Arc::new(share));
+                Vec::new()
+            }
         }
     }
 }
@@ -108,7 +127,7 @@ fn begun(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> SlabSearch
         let is_near = search.near(ranks.count());
         send(
             ranks,
-            &shares[&before],
+            &shares[&before].bodies,
             |body, messages| {
                 for (rank, message) in messages.iter_mut().enumerate() {
                     if is_near(rank, body) {
@@ -186,18 +205,19 @@ impl RankSearchers {
     }
 
     /// Bodies of which each rank has a share.
-    fn shared(&self, number: u64, own: Arc<Piece>, counts: Vec<[u32; 2]>) -> Shared {
-        let kinds = match &*own {
+    fn shared(&self, number: u64, own: Arc<Share>, counts: Vec<[u32; 2]>) -> Shared {
+        let kinds = match &own.bodies {
             Piece::Fill(fill) => fill.kinds().collect(),
             _ => Vec::new(),
         };
         Shared {
             kinds,
+            contacts: None,
             holder: Arc::new(Holding {
                 ranks: Arc::clone(&self.ranks),
                 number,
                 own,
-                counts: counts.iter().map(|own| own[0]).collect(),
+                counts: counts.clone(),
             }),
             counts,
         }
@@ -267,7 +287,7 @@ impl Searchers for RankSearchers {
         write_packing(packing, &mut message);
         self.ranks.broadcast(&mut message.0);
         self.shares.borrow_mut().remove(&small.holder.number());
-        let own = small.holder.own().clone();
+        let own = small.holder.own().bodies.clone();
         let (own, counts) = pack(&*self.ranks, own, &mut Reader(&message.0[before..]))?;
         let shapes = packing.world.shapes.len();
         let kinds = small.kinds.iter().map(|kind| ModelBody {
@@ -276,6 +296,42 @@ impl Searchers for RankSearchers {
         });
         Ok(Shared {
             kinds: kinds.collect(),
+            ..self.shared(number, Arc::new(Share::of(own)), counts)
+        })
+    }
+
+    fn keep(
+        &self,
+        parts: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
+    ) -> io::Result<Shared> {
+        let (number, rounds) = (next(), parts.len());
+        let mut message = Ask::Keep.message();
+        message.put([number, rounds as u64]);
+        self.ranks.broadcast(&mut message.0);
+        let mut kinds = BTreeMap::new();
+        let mut contacts = None;
+        let mut read = Ok(());
+        let (own, counts) = keep(&*self.ranks, rounds, || {
+            read.as_ref().ok()?;
+            let part = parts.next()?.map_err(|error| read = Err(error)).ok()?;
+            for body in &part.bodies {
+                let moves = body.velocity != DVec3::ZERO || body.angular_velocity != DVec3::ZERO;
+                let kind = (body.shape, body.group, body.fixed, body.fixed && moves);
+                kinds.entry(kind).or_insert(*body);
+            }
+            if let Some(own) = &part.contacts {
+                let all = contacts.get_or_insert(SharedContacts {
+                    size: own.size,
+                    count: 0,
+                });
+                all.count += own.entries.len() as u32;
+            }
+            Some(part)
+        });
+        read?;
+        Ok(Shared {
+            kinds: kinds.into_values().collect(),
+            contacts,
             ..self.shared(number, Arc::new(own), counts)
         })
     }

@@ -14,7 +14,7 @@ use super::blocks::Place;
 use super::bytes::{Reader, Writer};
 use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_carried, write_moved};
 use super::search::send;
-use crate::model::bodies::Piece;
+use crate::model::bodies::{Piece, Share};
 use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
@@ -45,15 +45,18 @@ pub(super) struct Recipe {
 struct ShareCounts {
     number: u64,
     counts: Vec<[u32; 2]>,
+    /// Whether they bring contacts.
+    contacts: bool,
 }
 
-/// Bodies that a rank has of those that all ranks have placed together, by the numbers of the shares.
-pub(super) type OwnShares<'a> = BTreeMap<u64, &'a Piece>;
+/// Bodies that a rank has of those of which all ranks have shares, by the numbers of these.
+pub(super) type OwnShares<'a> = BTreeMap<u64, &'a Share>;
 
 impl Recipe {
     /// Describes the bodies of a model, whose state this is.
     pub fn new(model: &Model, state: &State) -> Recipe {
         let moulds = Moulds::new(model, state);
+        let contacts = state.count_contacts_before(model).is_some();
         let spheres = |list: &[ModelBody]| {
             let all = list
                 .iter()
@@ -66,13 +69,14 @@ impl Recipe {
             Piece::Shared(shared) => Piece::Shared(ShareCounts {
                 number: shared.holder.number(),
                 counts: shared.counts.clone(),
+                contacts: contacts && shared.contacts.is_some(),
             }),
         });
         Recipe {
             origin: state.origin,
             pieces: pieces.collect(),
             moulds,
-            contacts: state.contacts_before(model).is_some(),
+            contacts,
         }
     }
 
@@ -92,10 +96,15 @@ impl Recipe {
                     message.put(1u32);
                     write_fill(fill, message);
                 }
-                Piece::Shared(ShareCounts { number, counts }) => {
+                Piece::Shared(ShareCounts {
+                    number,
+                    counts,
+                    contacts,
+                }) => {
                     message.put(2u32);
                     message.put(*number);
                     message.put_all(counts);
+                    message.put(u32::from(*contacts));
                 }
             }
         }
@@ -116,6 +125,7 @@ impl Recipe {
             _ => Piece::Shared(ShareCounts {
                 number: message.take(),
                 counts: message.take_all(),
+                contacts: message.take::<u32>() == 1,
             }),
         });
         Recipe {
@@ -188,10 +198,8 @@ fn read_sites(message: &mut Reader) -> Sites {
 pub(super) struct Listed<'a> {
     /// One for each piece of the model, empty for all that is no list.
     lists: Vec<&'a [ModelBody]>,
-    /// A state of the model without bodies.
-    empty: State,
     bonds: BondEnds<'a>,
-    /// The contacts that they bring from another run.
+    /// The contacts that those of the first list bring from another run.
     contacts: Option<&'a ContactHistory>,
 }
 
@@ -204,11 +212,19 @@ impl<'a> Listed<'a> {
         });
         Listed {
             lists: lists.collect(),
-            empty: state.outline(),
             bonds: BondEnds::of(model),
-            contacts: state.contacts_before(model),
+            contacts: state.listed_contacts_before(model),
         }
     }
+}
+
+/// List of a rank, in which it has bodies for all ranks, with what they bring.
+#[derive(Clone, Copy, Default)]
+struct Own<'a> {
+    list: &'a [ModelBody],
+    bonds: Option<&'a BondEnds<'a>>,
+    /// The contacts of the first spheres of the list.
+    contacts: Option<&'a ContactHistory>,
 }
 
 /// State that rank 0 gives out. If it is free, its bodies are in the source.
@@ -251,17 +267,32 @@ impl<'a> Whole<'a> {
 fn in_rounds(
     ranks: &dyn Ranks,
     bodies: usize,
+    send: impl FnMut(Range<usize>, &mut [Writer]),
+    receive: impl FnMut(&mut Reader),
+) {
+    let own = if ranks.rank() == 0 { bodies } else { 0 };
+    in_rounds_of_all(ranks, own, bodies, send, receive);
+}
+
+/// Has each rank `send` a message to each other about some of its own bodies at a time, and `receive` what it gets. No rank has more than `most`
+/// bodies.
+fn in_rounds_of_all(
+    ranks: &dyn Ranks,
+    own: usize,
+    most: usize,
     mut send: impl FnMut(Range<usize>, &mut [Writer]),
     mut receive: impl FnMut(&mut Reader),
 ) {
-    let size = bodies.div_ceil(TIMES).clamp(1, GIVEN);
-    for first in (0..bodies).step_by(size) {
+    let size = most.div_ceil(TIMES).clamp(1, GIVEN);
+    for first in (0..most).step_by(size) {
         let mut messages = vec![Writer::default(); ranks.count()];
-        if ranks.rank() == 0 {
-            send(first..bodies.min(first + size), &mut messages);
+        if first < own {
+            send(first..own.min(first + size), &mut messages);
         }
         let messages = messages.into_iter().map(|message| message.0).collect();
-        receive(&mut Reader(&ranks.all_to_all(messages)[0]));
+        for received in ranks.all_to_all(messages) {
+            receive(&mut Reader(&received));
+        }
     }
 }
 
@@ -306,17 +337,37 @@ impl Edges {
             match piece {
                 Piece::Fill(fill) => self.make_fill(part, &recipe.moulds, fill, &mut before),
                 Piece::List(counts) => {
-                    let list = listed.map(|listed| (listed, listed.lists[index]));
-                    let bodies = counts[0] as usize;
-                    self.take_list(part, recipe, bodies, list, before, &mut come);
+                    let own = listed.map_or(Own::default(), |listed| Own {
+                        list: listed.lists[index],
+                        bonds: Some(&listed.bonds),
+                        contacts: listed.contacts.filter(|_| index == 0),
+                    });
+                    let most = counts[0] as usize;
+                    self.take_lists(part, recipe, own, most, before, &mut come);
                     before = [0, 1].map(|k| before[k] + counts[k]);
                 }
-                Piece::Shared(ShareCounts { number, counts }) => {
+                Piece::Shared(ShareCounts {
+                    number,
+                    counts,
+                    contacts,
+                }) => {
                     let sum = |counts: &[[u32; 2]]| {
                         [0, 1].map(|k| before[k] + counts.iter().map(|own| own[k]).sum::<u32>())
                     };
                     let first = sum(&counts[..ranks.rank()]);
-                    self.take_shares(part, &recipe.moulds, shares[number], first);
+                    match (contacts, &shares[number].bodies) {
+                        (true, Piece::List(list)) => {
+                            let own = Own {
+                                list,
+                                bonds: None,
+                                contacts: shares[number].contacts.as_ref(),
+                            };
+                            let most = counts.iter().map(|own| own[0] as usize).max();
+                            let most = most.unwrap_or(0);
+                            self.take_lists(part, recipe, own, most, first, &mut come);
+                        }
+                        (_, own) => self.take_shares(part, &recipe.moulds, own, first),
+                    }
                     before = sum(counts);
                 }
             }
@@ -428,36 +479,38 @@ impl Edges {
         });
     }
 
-    /// Takes those of so many listed bodies that are in the block of this rank. So many bodies and spheres come `before` the `list`, which
-    /// rank 0 has.
+    /// Gives each rank the bodies in its block of lists, of which this rank has its `own` and no rank has more than `most`. So many bodies and
+    /// spheres come `before` its own.
     ///
-    /// If bodies bring no contacts, they are added to the part at once, and `come` has the ends of bonds at them. If they do, they stay in
-    /// `come` until the part is put together.
-    fn take_list(
+    /// If no bodies of the model bring contacts, they are added to the part at once, and `come` has the ends of bonds at them. If some do, they
+    /// stay in `come` until the part is put together.
+    fn take_lists(
         &mut self,
         part: &mut State,
         recipe: &Recipe,
-        bodies: usize,
-        list: Option<(&Listed, &[ModelBody])>,
+        own: Own,
+        most: usize,
         before: [u32; 2],
         come: &mut Come,
     ) {
         let ranks = Arc::clone(&self.post.ranks);
-        let mut spheres = before[1];
+        let mut spheres = 0;
         let blocks = self.blocks.as_ref().expect("space has been cut");
         let entries = &mut self.entries;
+        let empty = part.outline();
         let send = |bodies: Range<usize>, messages: &mut [Writer]| {
-            let Some((listed, list)) = list else { return };
             let first = before[0] + bodies.start as u32;
-            let bonds = listed.bonds.at(first..first + bodies.len() as u32);
-            let mut some = listed.empty.outline();
-            let own = list[bodies].iter();
-            own.for_each(|body| some.push_body(&recipe.moulds, body));
+            let bonds = own.bonds;
+            let bonds = bonds.map(|all| all.at(first..first + bodies.len() as u32));
+            let bonds = bonds.unwrap_or_default();
+            let mut some = empty.outline();
+            let list = own.list[bodies].iter();
+            list.for_each(|body| some.push_body(&recipe.moulds, body));
             some.fit();
             for (index, body) in some.bodies.iter().enumerate() {
                 let entry = Entry {
                     body: first + index as u32,
-                    first_sphere: spheres + body.first_sphere,
+                    first_sphere: before[1] + spheres + body.first_sphere,
                     ghost: false,
                 };
                 let owner = blocks.owner(&Edges::place(body.cell, body.offset));
@@ -465,7 +518,7 @@ impl Edges {
                 write_carried(&some, index, entry, &bonds, message);
                 for sphere in some.spheres_of(body) {
                     let sphere = spheres as usize + sphere;
-                    let own = listed.contacts.map(|all| all.of_sphere(sphere));
+                    let own = own.contacts.map(|all| all.of_sphere(sphere));
                     let (others, histories) = own.unwrap_or_default();
                     message.put_all(others);
                     message.put_all(histories);
@@ -473,7 +526,7 @@ impl Edges {
             }
             spheres += some.params.sphere_count;
         };
-        in_rounds(&*ranks, bodies, send, |message| {
+        in_rounds_of_all(&*ranks, own.list.len(), most, send, |message| {
             come.read_all(part, message);
             if !recipe.contacts {
                 add_new(part, entries, come);
@@ -588,7 +641,7 @@ fn share(
                 in_rounds(ranks, bodies, send, |message| own.receive(message));
             }
             Piece::Shared(ShareCounts { number, .. }) => {
-                shares[number].visit(&mut |body| {
+                shares[number].bodies.visit(&mut |body| {
                     own.places.push(place_of(part, body));
                     own.costs.push(cost(body));
                 });
