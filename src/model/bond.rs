@@ -116,7 +116,7 @@ impl Bond {
     }
 
     /// Square of the length of the arm in a body, m²; of a bond that heals, of the longest that it may come to have.
-    fn squared_arm(&self, side: usize) -> f64 {
+    pub(super) fn squared_arm(&self, side: usize) -> f64 {
         let arm = self.arms[side];
         let Some(healing) = self.healing else {
             return arm.length_squared();
@@ -180,13 +180,29 @@ pub fn bonds(
     if laws.is_empty() {
         return Bonds::default();
     }
-    let list: &[ModelBody] = bodies;
+    let mut counts = vec![0; laws.len()];
+    let mut links = pairs(laws, bodies, shapes, domain);
+    for link in &mut links {
+        let law = link.law as usize;
+        link.strength = laws[law].strength(counts[law]);
+        counts[law] += 1;
+    }
+    Bonds::new(laws, links, bodies, shapes, domain)
+}
+
+/// Finds the pairs of spheres of which [`bonds`] makes bonds. They have no strengths as yet.
+pub(crate) fn pairs(
+    laws: &[BondLaw],
+    bodies: &[ModelBody],
+    shapes: &[Clump],
+    domain: Option<&Domain>,
+) -> Vec<Link> {
     let period = domain.map_or(DVec3::ZERO, Domain::period);
-    let places = places(list, shapes, domain);
+    let places = places(bodies, shapes, domain);
     let mut pairs = Vec::new();
     for [first, second] in near(laws, &places, domain) {
         let ends = [&places[first as usize], &places[second as usize]];
-        let own = ends.map(|place| &list[place.body as usize]);
+        let own = ends.map(|place| &bodies[place.body as usize]);
         let [a, b] = ends;
         if a.body == b.body || own.iter().all(|body| body.fixed) {
             continue;
@@ -201,20 +217,18 @@ pub fn bonds(
     }
     pairs.sort_unstable();
     pairs.dedup_by_key(|[first, second, _]| (*first, *second));
-    let seeded = |law: &BondLaw| ChaCha8Rng::seed_from_u64(law.seed);
-    let mut random: Vec<ChaCha8Rng> = laws.iter().map(seeded).collect();
     let links = pairs.into_iter().map(|[first, second, law]| {
         let sphere = |place: u32| {
             let Place { body, member, .. } = places[place as usize];
             [body, member]
         };
         Link {
-            law,
+            law: law.into(),
             spheres: [first, second].map(sphere),
-            strength: laws[law as usize].strength(&mut random[law as usize]),
+            strength: 1.0,
         }
     });
-    Bonds::new(laws, links.collect(), bodies, shapes, domain)
+    links.collect()
 }
 
 /// The spheres of all bodies, in the order of the bodies; with centres inside the periodic box, if there is one.
@@ -292,9 +306,12 @@ impl BondLaw {
             && distance - a.radius - b.radius <= gap
     }
 
-    /// Factor of the strengths of the next bond. It is below x with the probability 1 - exp(-x^m), m the modulus (Weibull 1951).
-    fn strength(&self, random: &mut ChaCha8Rng) -> f64 {
+    /// Factor of the strengths of the bond of this law with this number, from 0. It is below x with the probability 1 - exp(-x^m), m the
+    /// modulus (Weibull 1951).
+    pub(crate) fn strength(&self, number: u64) -> f64 {
         self.weibull_modulus.map_or(1.0, |modulus| {
+            let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+            random.set_word_pos(2 * u128::from(number));
             // Neither 0 nor 1, so that the logarithm is finite and not 0.
             let part = ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
             libm::pow(-libm::log(part), 1.0 / modulus)
@@ -374,45 +391,7 @@ fn from_x_to(along: DVec3) -> DQuat {
     }
 }
 
-/// The longest time step (s) that resolves all bonds, and the index of the bond that needs it.
-///
-/// Returns `None` without bonds. A step of up to [`STABLE_STEPS`] times this length is stable.
-///
-/// For each body, Gershgorin's circles bound the square of the fastest frequency: ω² <= 2 S with
-/// S = sum k/m + sum (k_turn + k_shear c²)/I over its bonds, where c is the length of the arm. The dashpots bound the step by the
-/// inverse of the same sum with damping in place of stiffness.
-pub fn time_step(bonds: &Bonds, bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
-    /// The time step as a fraction of the bounds, of which that of the springs is 1/sqrt(S).
-    const PART: f64 = 0.1;
-    let mut springs = vec![0.0; bodies.len()];
-    let mut dashpots = vec![0.0; bodies.len()];
-    let free = |bond: &Bond| {
-        let both = [0, 1].map(|side| (bond.bodies[side], bond.squared_arm(side)));
-        both.into_iter().filter(|(body, _)| !bodies[*body].fixed)
-    };
-    let most = |numbers: [f64; 2]| numbers[0].max(numbers[1]);
-    for bond in bonds.iter() {
-        for (body, squared_arm) in free(&bond) {
-            let clump = &shapes[bodies[body].shape];
-            let (mass, inertia) = (clump.mass, clump.inertia.min_element());
-            let rate = |along: [f64; 2], turning: [f64; 2]| {
-                let across = along[1] * squared_arm;
-                most(along) / mass + (most(turning) + across) / inertia
-            };
-            springs[body] += rate(bond.stiffness, bond.turning_stiffness);
-            dashpots[body] += rate(bond.damping, bond.turning_damping);
-        }
-    }
-    let limit = |body: usize| PART * f64::sqrt(springs[body]).recip().min(1.0 / dashpots[body]);
-    let of_bond = |(index, bond): (usize, Bond)| {
-        let least = free(&bond).map(|(body, _)| limit(body));
-        (least.fold(f64::INFINITY, f64::min), index)
-    };
-    let all = bonds.iter().enumerate().map(of_bond);
-    all.min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-/// Length of the longest stable step, over that of [`time_step`].
+/// Length of the longest stable step, over that of the longest that resolves all bonds.
 pub const STABLE_STEPS: f64 = 10.0;
 
 #[cfg(test)]
@@ -456,8 +435,7 @@ mod tests {
             seed: 1,
             healing: None,
         };
-        let mut random = ChaCha8Rng::seed_from_u64(1);
-        let drawn: Vec<f64> = (0..20_000).map(|_| law.strength(&mut random)).collect();
+        let drawn: Vec<f64> = (0..20_000).map(|number| law.strength(number)).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         // Gamma(1 + 1/3).
         assert!((mean - 0.892_98).abs() < 0.01, "{mean}");

@@ -672,7 +672,7 @@ impl Model {
             let _ = write!(hash, "{breakage:?}");
         }
         if !bonds.is_empty() {
-            let _ = write!(hash, "{bonds:?}");
+            let _ = write!(hash, "{:?} {}", bonds.laws(), bonds.digest());
         }
         if !stages.list.is_empty() {
             let _ = write!(hash, "{:?}", stages.list);

@@ -86,11 +86,8 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
         &|act| model.bodies.visit(act),
         model.gravity,
     );
-    let of_bonds = match model.bonds.is_empty() {
-        true => None,
-        false => bond::time_step(&model.bonds, &model.bodies, &model.shapes),
-    };
-    let of_bonds = of_bonds.map(|(seconds, _)| bond::STABLE_STEPS * seconds);
+    let of_bonds = model.bonds.survey().limit;
+    let of_bonds = of_bonds.map(|limit| bond::STABLE_STEPS * limit.seconds);
     let of_contacts = encounters.limits(&model.contact, &model.pairs);
     let both = of_contacts
         .map(|limits| limits.stable)

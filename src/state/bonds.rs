@@ -40,35 +40,46 @@ impl<'a> BondEnds<'a> {
 
     fn end(&self, source: u32, side: u32) -> Option<Bond> {
         let bond = self.bonds.get(source as usize)?;
-        let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
-        // Single precision has no strength beyond its largest number, which no stress reaches.
-        let bounded = |number: f64| number.min(f64::from(f32::MAX)) as f32;
-        let [first_frame, second_frame] = bond.frames.map(frame);
-        let [first_length, second_length] = bond.to_middle().map(|length| length as f32);
-        let [healing_reach, healing_time] = bond.healing_numbers().map(bounded);
-        Some(Bond {
-            first_arm: bond.arms[0].as_vec3(),
-            first: bond.bodies[0] as u32,
-            second_arm: bond.arms[1].as_vec3(),
-            second: bond.bodies[1] as u32,
-            first_frame,
-            second_frame,
-            stiffness: along(bond.stiffness),
-            side,
-            turning_stiffness: along(bond.turning_stiffness),
-            damping: along(bond.damping),
-            inverse_area: (1.0 / bond.area()) as f32,
-            turning_damping: along(bond.turning_damping),
-            inverse_section: (1.0 / bond.section_modulus()) as f32,
-            tensile_strength: bounded(bond.tensile_strength),
-            shear_strength: bounded(bond.shear_strength),
-            source,
-            first_length,
-            second_length,
-            healing_reach,
-            healing_time,
-            ..Bond::default()
-        })
+        let bodies = bond.bodies.map(|body| body as u32);
+        Some(end(&bond, bodies, source, side))
+    }
+}
+
+/// An end of a bond between these bodies, as it is at the start.
+pub(crate) fn end(
+    bond: &crate::model::bond::Bond,
+    [first, second]: [u32; 2],
+    source: u32,
+    side: u32,
+) -> Bond {
+    let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
+    // Single precision has no strength beyond its largest number, which no stress reaches.
+    let bounded = |number: f64| number.min(f64::from(f32::MAX)) as f32;
+    let [first_frame, second_frame] = bond.frames.map(frame);
+    let [first_length, second_length] = bond.to_middle().map(|length| length as f32);
+    let [healing_reach, healing_time] = bond.healing_numbers().map(bounded);
+    Bond {
+        first_arm: bond.arms[0].as_vec3(),
+        first,
+        second_arm: bond.arms[1].as_vec3(),
+        second,
+        first_frame,
+        second_frame,
+        stiffness: along(bond.stiffness),
+        side,
+        turning_stiffness: along(bond.turning_stiffness),
+        damping: along(bond.damping),
+        inverse_area: (1.0 / bond.area()) as f32,
+        turning_damping: along(bond.turning_damping),
+        inverse_section: (1.0 / bond.section_modulus()) as f32,
+        tensile_strength: bounded(bond.tensile_strength),
+        shear_strength: bounded(bond.shear_strength),
+        source,
+        first_length,
+        second_length,
+        healing_reach,
+        healing_time,
+        ..Bond::default()
     }
 }
 

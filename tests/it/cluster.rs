@@ -1180,6 +1180,86 @@ fn ranks_pack_fills_together() {
     });
 }
 
+/// Each rank has the bonds of the bodies in its slab of space.
+#[test]
+fn ranks_find_bonds_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.json");
+    let bonds = json!([
+        { "between": ["glue", "glue"], "young_modulus": 1e4, "tensile_strength": 1e2, "weibull_modulus": 3,
+          "healing": { "distance": 0.001, "time": 1e-4 } },
+        { "between": ["m", "m"], "groups": ["light", "light"], "young_modulus": 2e4, "shear_strength": 1e2, "gap": 0.002,
+          "weibull_modulus": 5, "seed": 2, "damping": 0.2 },
+        { "between": ["m", "m"], "young_modulus": 1e4 },
+    ]);
+    let packed = json!({ "count": 14_000, "shapes": { "ball": 2, "rod": 1 }, "placement": "packed", "seed": 3,
+                         "region": { "min": [-2, -1, 3], "max": [2, 0.4, 3.8] }, "group": "light" });
+    let touching = grid_fill(
+        90_000,
+        json!({ "shapes": { "ball": 1 }, "jitter": 0, "spacing": 0.04, "material": "glue",
+                "region": { "min": [-2, 0, -2], "max": [2, 2.2, 2] } }),
+    );
+    let periodic =
+        json!({ "min": [-2, -2, -2], "max": [2, 3, 1.96], "periodic": [true, false, true] });
+    let load_on_ranks =
+        |first: &Arc<dyn Ranks>| load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk);
+    for (more, laws) in [
+        (
+            json!({ "bonds": [bonds[0], bonds[1]], "fills": [touching, packed] }),
+            2,
+        ),
+        // The bonds reach across the seam.
+        (
+            json!({ "bonds": [bonds[2]], "domain": periodic, "planes": [], "springs": [], "bodies": [], "forces": [], "fills": [
+            grid_fill(100_000, json!({ "shapes": { "ball": 1 }, "jitter": 0, "spacing": 0.04,
+                                       "region": { "min": [-2, 0, -2], "max": [2, 2.2, 1.96] } })) ] }),
+            1,
+        ),
+    ] {
+        let text = text_of_mixed_fills(more);
+        fs::write(&path, &text).unwrap();
+        let alone = load(&path).unwrap();
+        let found = alone.notes.iter().filter(|note| note.starts_with("bonds["));
+        assert_eq!(found.count(), laws);
+        let mut one = Simulation::on_cpu(alone.model.clone(), Some(1)).unwrap();
+        one.step(3).unwrap();
+        for count in [2, 3] {
+            served(Thread::all(count), |first| {
+                let scene = load_on_ranks(first).unwrap();
+                assert_eq!(scene.notes, alone.notes);
+                assert_eq!(scene.model.time_step, alone.model.time_step);
+                assert_eq!(scene.model.hash(), alone.model.hash());
+                let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+                let all = all.as_mut().unwrap();
+                all.step(3).unwrap();
+                assert!(!scene.model.bodies.is_listed());
+                are_equal(&carried(all), &carried(&mut one), count);
+                // Who wants all in one place gets them.
+                assert!(scene.model.bonds.iter().eq(alone.model.bonds.iter()));
+            });
+        }
+        // All find too stiff bonds, and such that single precision does not hold.
+        for modulus in [2e8, 1e-44] {
+            let mut wrong: Value = serde_json::from_str(&text).unwrap();
+            wrong["bonds"][laws - 1]["young_modulus"] = json!(modulus);
+            fs::write(&path, wrong.to_string()).unwrap();
+            let problem =
+                |scene: Result<Scene, SceneError>| scene.err().map(|error| error.to_string());
+            let expected = problem(load(&path));
+            assert!(
+                expected
+                    .as_ref()
+                    .is_some_and(|text| text.contains("bonds[")),
+                "{expected:?}"
+            );
+            assert_eq!(
+                served(Thread::all(3), |first| problem(load_on_ranks(first))),
+                expected
+            );
+        }
+    }
+}
+
 #[test]
 fn fills_beside_other_bodies_are_made_by_each_rank() {
     let model = mixed_fills(json!({}));
@@ -1466,7 +1546,12 @@ fn ranks_share_the_bodies_of_another_run() {
             false,
             false,
         ),
-        // Named bodies, of which one touches others, and a spring between them.
+        (
+            json!({ "bonds": [{ "between": ["m", "m"], "young_modulus": 1e5, "gap": 0.01, "tensile_strength": 1e3 }] }),
+            false,
+            true,
+        ),
+        // Named bodies, and a spring between them.
         (
             json!({ "bodies": [{ "name": "a", "shape": "ball", "position": [0, 11, 0], "velocity": [0, -3, 0] },
                             { "name": "b", "shape": "cube", "position": [0.1, 11, 0] }],

@@ -902,12 +902,15 @@ mod tests {
     use super::*;
     use crate::math::parallel::Threads;
     use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
+    use crate::model::bond::BondLaw;
+    use crate::model::bonds::Bonds;
     use crate::model::clump::{ClumpSphere, shapes};
     use crate::model::packing::overlap::Unrelaxed;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
     use crate::model::packing::overlap::{overlaps, spheres_of};
     use crate::model::packing::pack::Packing;
     use crate::model::packing::slab::SlabSearch;
+    use crate::model::{Bodies, Domain};
 
     /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its shape axes.
     fn mixed() -> Vec<Clump> {
@@ -1438,6 +1441,10 @@ mod tests {
             _: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
         ) -> io::Result<Shared> {
             unreachable!("no bodies are of another run")
+        }
+
+        fn bond(&self, _: &[BondLaw], _: &Bodies, _: &[Clump], _: Option<&Domain>) -> Bonds {
+            unreachable!("there are no bonds")
         }
     }
 

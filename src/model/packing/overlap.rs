@@ -101,7 +101,7 @@ pub(crate) fn overlaps_of(
     }
     let tiling = Tiling::of(part, world, team);
     tiling.migrate(part, team);
-    let halo = tiling.halo(part, team);
+    let halo = tiling.halo(part, 0.0, team);
     let mut all: Vec<&Numbered> = part.iter().chain(&halo).collect();
     all.par_sort_by(|a, b| a.number.cmp(&b.number));
     let bodies: Vec<&ModelBody> = all.iter().map(|own| &own.body).collect();
@@ -125,6 +125,25 @@ pub(crate) fn overlaps_of(
     }
     let found = swap(team, &lists).into_iter().flatten();
     sorted(found.map(|record| Overlap::of_record(&record)).collect())
+}
+
+/// Gives each of several processes the bodies in its slab of space, and all that are not farther than a `gap` (m) from them. Returns these,
+/// in the order of their numbers, and which of them are in its slab.
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+pub(crate) fn neighbourhood(
+    mut part: Vec<Numbered>,
+    world: World,
+    gap: f64,
+    team: &impl Team,
+) -> (Vec<Numbered>, Vec<bool>) {
+    let tiling = Tiling::of(&part, world, team);
+    tiling.migrate(&mut part, team);
+    let halo = tiling.halo(&part, gap, team);
+    part.extend(halo);
+    part.par_sort_by(|a, b| a.number.cmp(&b.number));
+    let owner = |own: &Numbered| tiling.owner(tiling.place(&own.body).tile[0]);
+    let is_own = part.iter().map(|own| owner(own) == team.rank()).collect();
+    (part, is_own)
 }
 
 /// Number of the overlaps of all processes, of which each has a list, and the one that comes first; `None` if there are none.

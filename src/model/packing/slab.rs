@@ -11,9 +11,11 @@ use super::occupied::{Occupied, TOUCH};
 use super::overlap::Unrelaxed;
 use super::pack::Packing;
 use super::search::Surroundings;
-use crate::model::ModelBody;
 use crate::model::bodies::{Brought, Shared};
+use crate::model::bond::BondLaw;
+use crate::model::bonds::Bonds;
 use crate::model::clump::{Clump, ClumpSphere};
+use crate::model::{Bodies, Domain, ModelBody};
 
 /// A slab of a region: tries whose centre of mass is in it.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +95,15 @@ pub(crate) trait Searchers {
         &self,
         parts: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
     ) -> io::Result<Shared>;
+
+    /// Finds the bonds that `laws` ask for between bodies at the start, of which each then has some.
+    fn bond(
+        &self,
+        laws: &[BondLaw],
+        bodies: &Bodies,
+        shapes: &[Clump],
+        domain: Option<&Domain>,
+    ) -> Bonds;
 }
 
 /// A question to searchers.

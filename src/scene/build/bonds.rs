@@ -4,10 +4,11 @@ use super::super::error::{Problem, exact, rounded};
 use super::super::format::{NormalModel, SceneFile};
 use super::check::{Check, Names, Sign};
 use super::smallest_radius;
-use crate::model::bond::{Bond, BondLaw, Healing, STABLE_STEPS, bonds, time_step};
-use crate::model::bonds::Bonds;
+use crate::model::bond::{BondLaw, Healing, STABLE_STEPS, bonds};
+use crate::model::bonds::{Bonds, Limit};
 use crate::model::clump::Clump;
-use crate::model::{Bodies, Domain, ModelBody};
+use crate::model::packing::slab::Searchers;
+use crate::model::{Bodies, Domain};
 
 /// Shear modulus over Young's modulus where none is given: that of Poisson's ratio 1/4.
 const SHEAR: f64 = 0.4;
@@ -132,14 +133,18 @@ impl Check {
         laws
     }
 
-    /// The bonds of bodies as they start, and what to say of them.
+    /// The bonds of bodies as they start, and the time step that they need.
     pub(super) fn bonds(
         &mut self,
         laws: &[BondLaw],
         bodies: &Bodies,
         shapes: &[Clump],
         domain: Option<&Domain>,
-    ) -> Bonds {
+        searchers: Option<&dyn Searchers>,
+    ) -> (Bonds, Option<Limit>) {
+        if laws.is_empty() {
+            return Default::default();
+        }
         // Farther away, the pairs would be without number.
         let diameter = 2.0 * smallest_radius(shapes);
         for (index, law) in laws.iter().enumerate() {
@@ -152,18 +157,15 @@ impl Check {
                         rounded(diameter)
                     ),
                 );
-                return Bonds::default();
+                return Default::default();
             }
         }
-        let made = bonds(laws, bodies, shapes, domain);
-        // Number of bonds of each law, and the length of the shortest.
-        let mut of_laws = vec![(0_u64, f64::INFINITY); laws.len()];
-        for bond in made.iter() {
-            let (count, shortest) = &mut of_laws[bond.law];
-            *count += 1;
-            *shortest = shortest.min(bond.length);
-        }
-        for (index, (count, shortest)) in of_laws.into_iter().enumerate() {
+        let made = match searchers {
+            Some(searchers) if !bodies.is_listed() => searchers.bond(laws, bodies, shapes, domain),
+            _ => bonds(laws, bodies, shapes, domain),
+        };
+        let survey = made.survey();
+        for (index, &(count, shortest)) in survey.of_laws.iter().enumerate() {
             match count {
                 0 => self.warnings.push(format!(
                     "bonds[{index}]: found no two spheres of these materials that are near enough, expected some; \
@@ -175,31 +177,19 @@ impl Check {
                 )),
             }
         }
-        let held = [
-            |bond: &Bond| bond.stiffness,
-            |bond: &Bond| bond.turning_stiffness,
-            |bond: &Bond| bond.damping,
-            |bond: &Bond| bond.turning_damping,
-            |bond: &Bond| [1.0 / bond.area(), 1.0 / bond.section_modulus()],
-        ];
-        let fits = |number: f64| number == 0.0 || (number as f32).is_normal();
-        let wrong = made.iter().find(|bond| {
-            let mut numbers = held.iter().flat_map(|of| of(bond));
-            !numbers.all(fits)
-        });
-        if let Some(bond) = wrong {
+        if let Some(wrong) = survey.wrong {
             self.problem(
-                format_args!("bonds[{}]", bond.law),
+                format_args!("bonds[{}]", wrong.law),
                 format!(
                     "a bond of {} N/m and {} N m, {} m thick",
-                    rounded(bond.stiffness[0]),
-                    rounded(bond.turning_stiffness[1]),
-                    rounded(2.0 * bond.radius)
+                    rounded(wrong.stiffness),
+                    rounded(wrong.bending),
+                    rounded(2.0 * wrong.radius)
                 ),
                 "numbers between 1.2e-38 and 3.4e38, for single precision",
             );
         }
-        made
+        (made, survey.limit)
     }
 
     /// A time step that follows all bonds, s, if that needs one that is less than `seconds`; a given one need only be stable.
@@ -207,11 +197,14 @@ impl Check {
         &mut self,
         given: bool,
         seconds: f64,
-        bonds: &Bonds,
-        bodies: &[ModelBody],
-        shapes: &[Clump],
+        of_bonds: Option<Limit>,
     ) -> f64 {
-        let Some((limit, index)) = time_step(bonds, bodies, shapes) else {
+        let Some(Limit {
+            seconds: limit,
+            law,
+            ..
+        }) = of_bonds
+        else {
             return seconds;
         };
         if given {
@@ -223,7 +216,7 @@ impl Check {
                         format!(
                             "at most {} s, beyond which the bonds of bonds[{}] are unstable",
                             rounded(STABLE_STEPS * limit),
-                            bonds.law(index)
+                            law
                         ),
                     )
                     .help(format!(

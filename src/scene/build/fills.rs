@@ -559,7 +559,9 @@ fn may_be_made(file: &SceneFile, packs: bool) -> bool {
     // Only those that are packed look at images of bodies in a periodic box: whether others overlap is found out afterwards.
     let alone = file.bodies.is_empty() && file.start.is_none() && file.fills.len() == 1;
     let sees_images = file.domain.is_none() || alone || file.fills.iter().all(packed);
-    file.bonds.is_empty() && can_be_packed && sees_images
+    // Those who search find bonds, too.
+    let sees_bonds = packs || file.bonds.is_empty();
+    can_be_packed && sees_images && sees_bonds
 }
 
 /// Whether the bodies of fills are made when they are wanted, or are elsewhere if a cluster `packs` them: there are many of them, and none

@@ -192,7 +192,7 @@ pub(super) fn build(
     let listed = bodies.listed();
     let springs = check.springs(file, &named, listed, &shapes);
     let applied = check.applied(file, &named, listed, &shapes);
-    let bonds = check.bonds(&bond_laws, &bodies, &shapes, domain.as_ref());
+    let (bonds, of_bonds) = check.bonds(&bond_laws, &bodies, &shapes, domain.as_ref(), searchers);
     let sleep = check.sleep(file, smallest_radius(&shapes));
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -256,7 +256,7 @@ pub(super) fn build(
             .push("half of the time step, so that elastic collisions keep the energy".into());
     }
     let mut shorter = check.time_step_of_springs(given, seconds, &springs, listed, &shapes);
-    shorter = check.time_step_of_bonds(given, shorter, &bonds, listed.list, &shapes);
+    shorter = check.time_step_of_bonds(given, shorter, of_bonds);
     if let Some((whole, substeps)) = &mut frame
         && shorter < seconds
     {

@@ -39,11 +39,13 @@
 //! as write it to a file, all of them do [together](Engine::together) (`share.rs`).
 //!
 //! Bodies at the start are nowhere else, either (`start.rs`): each rank makes those of large fills that are in its block, and gets
-//! others from rank 0, or from the ranks that have packed them (`pack.rs`). Only where a state takes the place of that of before, the copy is the state until the first step, and the ranks
-//! have no bodies until then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there,
-//! some at a time.
+//! others from rank 0, or from the ranks that have shares of them (`pack.rs`); and ends of bonds from those that have found the bonds
+//! (`bonding.rs`). Only where a state takes the place of that of before, the copy is the state until the first step, and the ranks have no
+//! bodies until then. If its bodies are in a file, such as a checkpoint, the copy is free, and rank 0 gives them out from there, some at a
+//! time.
 
 mod blocks;
+mod bonding;
 mod bytes;
 mod device;
 mod edges;
@@ -71,12 +73,12 @@ use std::sync::Arc;
 use bytemuck::pod_collect_to_vec;
 use bytes::{Reader, Writer};
 use engine::RankEngine;
+use pack::shares_of;
 use part::{BOTH_SIDES, Command, FIRST_SIDE, LISTS, Lists, Part, Row, SPREAD};
 use search::RankSearch;
 use share::RankShare;
 use start::{Listed, Recipe, Whole};
 
-use crate::model::bodies::Piece;
 use crate::model::error::{Error, Result};
 use crate::model::{Model, ModelBody};
 use crate::state::layout::{Body, Bond, Params, WALL_STEPS};
@@ -203,13 +205,15 @@ impl ClusterEngine {
         self.ranks.broadcast(&mut message.0);
         self.part.engine.forget();
         let Part { edges, state, .. } = &mut self.part;
-        let pieces = model.bodies.pieces();
-        let shares = pieces.iter().filter_map(|piece| match piece {
-            Piece::Shared(shared) => Some((shared.holder.number(), shared.holder.own())),
-            _ => None,
-        });
-        let shares = shares.collect();
-        edges.make(state, &recipe, Some(&Listed::of(model, whole)), &shares);
+        let bonds = model.bonds.holder();
+        let bonds = bonds.map(|holder| (holder.number(), holder.own()));
+        edges.make(
+            state,
+            &recipe,
+            Some(&Listed::of(model, whole)),
+            &shares_of(&model.bodies),
+            &bonds.into_iter().collect(),
+        );
     }
 
     /// Costs of the steps since the last [`Engine::replace`].

@@ -10,6 +10,7 @@ use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::search::{Ask, threads};
 use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
+use crate::model::bonds::SomeBonds;
 use crate::model::clump::Clump;
 use crate::model::forces::{Drag, Group};
 use crate::model::packing::made::{MadeFill, Sites};
@@ -19,7 +20,7 @@ use crate::model::packing::pack::Packing;
 use crate::model::packing::search::RandomSites;
 use crate::model::packing::slab::bare;
 use crate::model::wall::{Distance, Mesh, Pose, Probe, Shape, Side, Wall};
-use crate::model::{ContactHistory, Domain, ModelBody};
+use crate::model::{Bodies, ContactHistory, Domain, ModelBody};
 
 /// Bodies, or spheres with their contacts, that a rank sends to rank 0 at a time.
 const SHOWN: u32 = 1 << 14;
@@ -47,11 +48,50 @@ impl Part {
     }
 }
 
-/// Shares of this rank, by their numbers.
-pub(super) type Shares = BTreeMap<u64, Arc<Share>>;
+/// Bodies and bonds of which this rank has a share, by the numbers of these.
+#[derive(Default)]
+pub(super) struct Shares {
+    pub bodies: BTreeMap<u64, Arc<Share>>,
+    pub bonds: BTreeMap<u64, SomeBonds>,
+}
+
+/// Bodies that a rank has of those of which all ranks have shares, by the numbers of these.
+pub(super) type OwnShares<'a> = BTreeMap<u64, &'a Share>;
+/// Bonds, in the same way.
+pub(super) type OwnBonds<'a> = BTreeMap<u64, &'a SomeBonds>;
+
+impl Shares {
+    pub fn own_bodies(&self) -> OwnShares<'_> {
+        let shares = self.bodies.iter();
+        shares.map(|(number, own)| (*number, &**own)).collect()
+    }
+
+    pub fn own_bonds(&self) -> OwnBonds<'_> {
+        let shares = self.bonds.iter();
+        shares.map(|(number, own)| (*number, own)).collect()
+    }
+}
+
+/// Shares of rank 0 of the bodies of a model.
+pub(super) fn shares_of(bodies: &Bodies) -> OwnShares<'_> {
+    let shares = bodies.pieces().into_iter().filter_map(|piece| match piece {
+        Piece::Shared(shared) => Some((shared.holder.number(), shared.holder.own())),
+        _ => None,
+    });
+    shares.collect()
+}
+
+/// Lists of rank 0 of the bodies of a model: one for each piece, empty for all that is no list.
+pub(super) fn lists_of(bodies: &Bodies) -> Vec<&[ModelBody]> {
+    let lists = bodies.pieces().into_iter().map(|piece| match piece {
+        Piece::List(list) => list,
+        Piece::Fill(_) | Piece::Shared(_) => &[],
+    });
+    lists.collect()
+}
 
 /// The ranks as a team.
-struct Together<'a>(&'a dyn Ranks);
+pub(super) struct Together<'a>(pub &'a dyn Ranks);
 
 impl Team for Together<'_> {
     fn rank(&self) -> usize {
@@ -106,11 +146,7 @@ pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
     }
     let ignores: Vec<u32> = groups.iter().map(|group| group.ignores).collect();
     message.put_all(&ignores);
-    message.put(u32::from(domain.is_some()));
-    if let Some(Domain { min, max, periodic }) = domain {
-        message.put([*min, *max]);
-        message.put(periodic.map(u32::from));
-    }
+    write_domain(*domain, message);
     message.put(walls.len() as u64);
     for wall in *walls {
         write_wall(wall, message);
@@ -132,15 +168,7 @@ impl Job {
             ignores,
             drag: Drag::default(),
         };
-        let has_domain = message.take::<u32>() == 1;
-        let domain = has_domain.then(|| {
-            let [min, max]: [DVec3; 2] = message.take();
-            Domain {
-                min,
-                max,
-                periodic: message.take::<[u32; 3]>().map(|own| own == 1),
-            }
-        });
+        let domain = read_domain(message);
         let walls: u64 = message.take();
         let walls = (0..walls).map(|_| read_wall(domain.as_ref(), message));
         let walls = walls.collect();
@@ -155,6 +183,26 @@ impl Job {
             leaves_out: message.take::<u32>() == 1,
         }
     }
+}
+
+pub(super) fn write_domain(domain: Option<&Domain>, message: &mut Writer) {
+    message.put(u32::from(domain.is_some()));
+    if let Some(Domain { min, max, periodic }) = domain {
+        message.put([*min, *max]);
+        message.put(periodic.map(u32::from));
+    }
+}
+
+pub(super) fn read_domain(message: &mut Reader) -> Option<Domain> {
+    let has_domain = message.take::<u32>() == 1;
+    has_domain.then(|| {
+        let [min, max]: [DVec3; 2] = message.take();
+        Domain {
+            min,
+            max,
+            periodic: message.take::<[u32; 3]>().map(|own| own == 1),
+        }
+    })
 }
 
 /// Writes what the depth of a sphere in a wall depends on.
@@ -378,7 +426,7 @@ pub(super) fn show(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> 
     let mut messages = vec![Vec::new(); ranks.count()];
     if rank as usize == ranks.rank() {
         let some = start as usize..end as usize;
-        messages[0] = shown(&shares[&number], Part::ALL[part as usize], some);
+        messages[0] = shown(&shares.bodies[&number], Part::ALL[part as usize], some);
     }
     ranks.all_to_all(messages)
 }
@@ -472,7 +520,7 @@ impl Holding {
         message.put([rank, part.number(), some.start, some.end]);
         self.ranks.broadcast(&mut message.0);
         let mut rest = Reader(&message.0[before..]);
-        let mut shown = show(&*self.ranks, &mut rest, &Shares::new());
+        let mut shown = show(&*self.ranks, &mut rest, &Shares::default());
         shown.swap_remove(rank as usize)
     }
 

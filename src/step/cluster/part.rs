@@ -145,7 +145,7 @@ pub(super) struct Part {
     pub engine: RankEngine,
     pub state: State,
     pub edges: Edges,
-    /// Bodies that this rank has of those that all ranks have packed together.
+    /// Bodies and bonds that this rank has of those of which all ranks have shares.
     pub shares: Shares,
     /// At rank 0: what the host has of the file that is to be written next, with the places of these bytes.
     pub pieces: Vec<(u64, Vec<u8>)>,
@@ -170,7 +170,7 @@ impl Part {
             engine: RankEngine::default(),
             state: State::default(),
             edges: Edges::new(Post::new(ranks, clock)),
-            shares: Shares::new(),
+            shares: Shares::default(),
             pieces: Vec::new(),
         }
     }
@@ -215,9 +215,9 @@ impl Part {
             }
             Command::Make => {
                 let recipe = Recipe::read(&mut message);
-                let shares = self.shares.iter();
-                let shares = shares.map(|(number, share)| (*number, &**share)).collect();
-                self.edges.make(&mut self.state, &recipe, None, &shares);
+                let (bodies, bonds) = (self.shares.own_bodies(), self.shares.own_bonds());
+                let state = &mut self.state;
+                self.edges.make(state, &recipe, None, &bodies, &bonds);
                 None
             }
             Command::Step => {

@@ -10,19 +10,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::DVec3;
 
 use super::Ranks;
+use super::bonding::{bond, shared_links, show_links, write_bonding};
 use super::bytes::{Reader, Writer};
 use super::engine::threads_of;
-use super::pack::{Holding, Shares, counts, keep, pack, show, write_packing};
+use super::pack::{Holding, Shares, counts, keep, lists_of, pack, shares_of, show, write_packing};
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
-use crate::model::ModelBody;
 use crate::model::bodies::{Brought, Piece, Share, Shared, SharedContacts};
+use crate::model::bond::BondLaw;
+use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
 use crate::model::packing::overlap::Unrelaxed;
 use crate::model::packing::pack::Packing;
 use crate::model::packing::slab::{Asked, Searchers, SlabSearch};
+use crate::model::{Bodies, Domain, ModelBody};
 
 /// A question or an order of rank 0 to a search.
 #[derive(Clone, Copy)]
@@ -37,16 +40,22 @@ pub(super) enum Ask {
     Show,
     /// Keep bodies of another run.
     Keep,
+    /// Find bonds.
+    Bond,
+    /// Show the links of which they are made.
+    ShowLinks,
 }
 
 impl Ask {
-    const ALL: [Ask; 6] = [
+    const ALL: [Ask; 8] = [
         Ask::Begin,
         Ask::Look,
         Ask::End,
         Ask::Pack,
         Ask::Show,
         Ask::Keep,
+        Ask::Bond,
+        Ask::ShowLinks,
     ];
 
     pub fn message(self) -> Writer {
@@ -83,15 +92,16 @@ impl RankSearch {
                 let (search, _) = self.0.take().expect("a search has begun");
                 let share = search.share();
                 let counts = counts(ranks, [share.len(), share.sphere_count()]);
-                shares.insert(message.take(), Arc::new(Share::of(Piece::Fill(share))));
+                let share = Arc::new(Share::of(Piece::Fill(share)));
+                shares.bodies.insert(message.take(), share);
                 vec![bytemuck::cast_slice(&counts).to_vec()]
             }
             Ask::Pack => {
                 let [number, small]: [u64; 2] = message.take();
-                let small = shares.remove(&small).expect("it has been placed");
+                let small = shares.bodies.remove(&small).expect("it has been placed");
                 let small = Arc::unwrap_or_clone(small).bodies;
                 if let Ok((share, _)) = pack(ranks, small, &mut message) {
-                    shares.insert(number, Arc::new(Share::of(share)));
+                    shares.bodies.insert(number, Arc::new(Share::of(share)));
                 }
                 Vec::new()
             }
@@ -99,9 +109,17 @@ impl RankSearch {
             Ask::Keep => {
                 let [number, rounds]: [u64; 2] = message.take();
                 let (share, _) = keep(ranks, rounds as usize, || None);
-                shares.insert(number, Arc::new(share));
+                shares.bodies.insert(number, Arc::new(share));
                 Vec::new()
             }
+            Ask::Bond => {
+                let number = message.take();
+                let found = bond(ranks, &mut message, &shares.own_bodies(), &[]);
+                let told = found.tell(ranks);
+                shares.bonds.insert(number, found.own);
+                told
+            }
+            Ask::ShowLinks => show_links(ranks, &shares.bonds[&message.take()]),
         }
     }
 }
@@ -127,7 +145,7 @@ fn begun(ranks: &dyn Ranks, message: &mut Reader, shares: &Shares) -> SlabSearch
         let is_near = search.near(ranks.count());
         send(
             ranks,
-            &shares[&before].bodies,
+            &shares.bodies[&before].bodies,
             |body, messages| {
                 for (rank, message) in messages.iter_mut().enumerate() {
                     if is_near(rank, body) {
@@ -272,7 +290,7 @@ impl Searchers for RankSearchers {
         let mut message = Ask::End.message();
         message.put(number);
         let counts = self.tell(message).swap_remove(0);
-        let own = Arc::clone(&self.shares.borrow()[&number]);
+        let own = Arc::clone(&self.shares.borrow().bodies[&number]);
         self.shared(number, own, bytemuck::pod_collect_to_vec(&counts))
     }
 
@@ -286,7 +304,8 @@ impl Searchers for RankSearchers {
         let before = message.0.len();
         write_packing(packing, &mut message);
         self.ranks.broadcast(&mut message.0);
-        self.shares.borrow_mut().remove(&small.holder.number());
+        let shares = &mut self.shares.borrow_mut().bodies;
+        shares.remove(&small.holder.number());
         let own = small.holder.own().bodies.clone();
         let (own, counts) = pack(&*self.ranks, own, &mut Reader(&message.0[before..]))?;
         let shapes = packing.world.shapes.len();
@@ -334,6 +353,27 @@ impl Searchers for RankSearchers {
             contacts,
             ..self.shared(number, Arc::new(own), counts)
         })
+    }
+
+    fn bond(
+        &self,
+        laws: &[BondLaw],
+        bodies: &Bodies,
+        shapes: &[Clump],
+        domain: Option<&Domain>,
+    ) -> Bonds {
+        let number = next();
+        let mut message = Ask::Bond.message();
+        message.put(number);
+        let before = message.0.len();
+        write_bonding(laws, bodies, shapes, domain, &mut message);
+        self.ranks.broadcast(&mut message.0);
+        let (shares, lists) = (shares_of(bodies), lists_of(bodies));
+        let job = &mut Reader(&message.0[before..]);
+        let found = bond(&*self.ranks, job, &shares, &lists);
+        let told = found.tell(&*self.ranks);
+        let links = shared_links(&self.ranks, number, found.own, &told);
+        Bonds::new(laws, Vec::new(), bodies, shapes, domain).with_shared(links)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Bodies at the start: each rank makes those of large fills that are in its block, and rank 0 gives out all others.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,14 +12,16 @@ use super::Ranks;
 use super::blocks::Place;
 use super::bytes::{Reader, Writer};
 use super::edges::{Come, Edges, Entry, SPHERE_COST, WEIGHT, write_carried, write_moved};
+use super::pack::{OwnBonds, OwnShares, lists_of};
 use super::search::send;
-use crate::model::bodies::{Piece, Share};
+use crate::model::bodies::Piece;
+use crate::model::bonds::{LinkHolder, SomeBonds};
 use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::search::RandomSites;
-use crate::model::{ContactHistory, Model, ModelBody};
-use crate::state::bonds::BondEnds;
+use crate::model::{Bodies, ContactHistory, Model, ModelBody};
+use crate::state::bonds::{self, BondEnds};
 use crate::state::layout::{Body, Sphere};
 use crate::state::{Moulds, State};
 use crate::step::Source;
@@ -35,36 +36,29 @@ pub(super) struct Recipe {
     /// See [`State::origin`].
     origin: DVec3,
     moulds: Moulds,
-    /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list, or each rank has a share of.
-    pieces: Vec<Piece<[u32; 2], MadeFill, ShareCounts>>,
+    pieces: Pieces,
     /// Whether bodies bring contacts from another run.
     contacts: bool,
+    /// Number of the bonds, if all ranks have found them together.
+    bonds: Option<u64>,
 }
 
+/// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list, or each rank has a share of.
+pub(super) struct Pieces(pub Vec<Piece<[u32; 2], MadeFill, ShareCounts>>);
+
 /// Number of shares, and of the bodies and spheres that each rank has.
-struct ShareCounts {
-    number: u64,
-    counts: Vec<[u32; 2]>,
+pub(super) struct ShareCounts {
+    pub number: u64,
+    pub counts: Vec<[u32; 2]>,
     /// Whether they bring contacts.
     contacts: bool,
 }
 
-/// Bodies that a rank has of those of which all ranks have shares, by the numbers of these.
-pub(super) type OwnShares<'a> = BTreeMap<u64, &'a Share>;
-
-impl Recipe {
-    /// Describes the bodies of a model, whose state this is.
-    pub fn new(model: &Model, state: &State) -> Recipe {
-        let moulds = Moulds::new(model, state);
-        let contacts = state.count_contacts_before(model).is_some();
-        let spheres = |list: &[ModelBody]| {
-            let all = list
-                .iter()
-                .map(|body| moulds.shapes[body.shape].sphere_count);
-            all.sum::<u32>()
-        };
-        let pieces = model.bodies.pieces().into_iter().map(|piece| match piece {
-            Piece::List(list) => Piece::List([list.len() as u32, spheres(list)]),
+impl Pieces {
+    /// Describes those of a model. So many spheres has a body, and shares may bring `contacts`.
+    pub fn of(bodies: &Bodies, spheres: impl Fn(&ModelBody) -> u32, contacts: bool) -> Pieces {
+        let pieces = bodies.pieces().into_iter().map(|piece| match piece {
+            Piece::List(list) => Piece::List([list.len() as u32, list.iter().map(&spheres).sum()]),
             Piece::Fill(fill) => Piece::Fill(fill.clone()),
             Piece::Shared(shared) => Piece::Shared(ShareCounts {
                 number: shared.holder.number(),
@@ -72,21 +66,22 @@ impl Recipe {
                 contacts: contacts && shared.contacts.is_some(),
             }),
         });
-        Recipe {
-            origin: state.origin,
-            pieces: pieces.collect(),
-            moulds,
-            contacts,
-        }
+        Pieces(pieces.collect())
+    }
+
+    /// Number of all bodies.
+    pub fn body_count(&self) -> u32 {
+        let count = |piece: &Piece<[u32; 2], MadeFill, ShareCounts>| match piece {
+            Piece::List([bodies, _]) => *bodies,
+            Piece::Fill(fill) => fill.numbers.count as u32,
+            Piece::Shared(shared) => shared.counts.iter().map(|own| own[0]).sum(),
+        };
+        self.0.iter().map(count).sum()
     }
 
     pub fn write(&self, message: &mut Writer) {
-        message.put(self.origin);
-        message.put(u32::from(self.contacts));
-        message.put(self.moulds.groups as u64);
-        message.put_all(&self.moulds.shapes);
-        message.put(self.pieces.len() as u64);
-        for piece in &self.pieces {
+        message.put(self.0.len() as u64);
+        for piece in &self.0 {
             match piece {
                 Piece::List(counts) => {
                     message.put(0u32);
@@ -110,14 +105,7 @@ impl Recipe {
         }
     }
 
-    pub fn read(message: &mut Reader) -> Recipe {
-        let origin = message.take();
-        let contacts = message.take::<u32>() == 1;
-        let groups = message.take::<u64>() as usize;
-        let moulds = Moulds {
-            shapes: message.take_all(),
-            groups,
-        };
+    pub fn read(message: &mut Reader) -> Pieces {
         let count: u64 = message.take();
         let pieces = (0..count).map(|_| match message.take::<u32>() {
             0 => Piece::List(message.take()),
@@ -128,11 +116,48 @@ impl Recipe {
                 contacts: message.take::<u32>() == 1,
             }),
         });
+        Pieces(pieces.collect())
+    }
+}
+
+impl Recipe {
+    /// Describes the bodies of a model, whose state this is.
+    pub fn new(model: &Model, state: &State) -> Recipe {
+        let moulds = Moulds::new(model, state);
+        let contacts = state.count_contacts_before(model).is_some();
+        let spheres = |body: &ModelBody| moulds.shapes[body.shape].sphere_count;
         Recipe {
-            origin,
-            pieces: pieces.collect(),
+            origin: state.origin,
+            pieces: Pieces::of(&model.bodies, spheres, contacts),
             moulds,
             contacts,
+            bonds: model.bonds.holder().map(LinkHolder::number),
+        }
+    }
+
+    pub fn write(&self, message: &mut Writer) {
+        message.put(self.origin);
+        message.put(u32::from(self.contacts));
+        message.put(self.moulds.groups as u64);
+        message.put_all(&self.moulds.shapes);
+        message.put_all(self.bonds.as_slice());
+        self.pieces.write(message);
+    }
+
+    pub fn read(message: &mut Reader) -> Recipe {
+        let origin = message.take();
+        let contacts = message.take::<u32>() == 1;
+        let groups = message.take::<u64>() as usize;
+        let moulds = Moulds {
+            shapes: message.take_all(),
+            groups,
+        };
+        Recipe {
+            origin,
+            moulds,
+            contacts,
+            bonds: message.take_all().first().copied(),
+            pieces: Pieces::read(message),
         }
     }
 }
@@ -198,7 +223,8 @@ fn read_sites(message: &mut Reader) -> Sites {
 pub(super) struct Listed<'a> {
     /// One for each piece of the model, empty for all that is no list.
     lists: Vec<&'a [ModelBody]>,
-    bonds: BondEnds<'a>,
+    /// Ends of bonds, if the ranks have not found these together.
+    bonds: Option<BondEnds<'a>>,
     /// The contacts that those of the first list bring from another run.
     contacts: Option<&'a ContactHistory>,
 }
@@ -206,13 +232,9 @@ pub(super) struct Listed<'a> {
 impl<'a> Listed<'a> {
     /// Finds those of a model, whose state this is.
     pub fn of(model: &'a Model, state: &'a State) -> Listed<'a> {
-        let lists = model.bodies.pieces().into_iter().map(|piece| match piece {
-            Piece::List(list) => list,
-            Piece::Fill(_) | Piece::Shared(_) => &[],
-        });
         Listed {
-            lists: lists.collect(),
-            bonds: BondEnds::of(model),
+            lists: lists_of(&model.bodies),
+            bonds: model.bonds.holder().is_none().then(|| BondEnds::of(model)),
             contacts: state.listed_contacts_before(model),
         }
     }
@@ -326,6 +348,7 @@ impl Edges {
         recipe: &Recipe,
         listed: Option<&Listed>,
         shares: &OwnShares,
+        bonds: &OwnBonds,
     ) {
         part.origin = recipe.origin;
         let ranks = Arc::clone(&self.post.ranks);
@@ -333,13 +356,13 @@ impl Edges {
         self.cut_first(part, costs);
         let mut come = Come::default();
         let mut before = [0; 2];
-        for (index, piece) in recipe.pieces.iter().enumerate() {
+        for (index, piece) in recipe.pieces.0.iter().enumerate() {
             match piece {
                 Piece::Fill(fill) => self.make_fill(part, &recipe.moulds, fill, &mut before),
                 Piece::List(counts) => {
                     let own = listed.map_or(Own::default(), |listed| Own {
                         list: listed.lists[index],
-                        bonds: Some(&listed.bonds),
+                        bonds: listed.bonds.as_ref(),
                         contacts: listed.contacts.filter(|_| index == 0),
                     });
                     let most = counts[0] as usize;
@@ -373,6 +396,9 @@ impl Edges {
             }
         }
         part.fit();
+        if let Some(number) = recipe.bonds {
+            self.take_ends(part, bonds[&number], &mut come);
+        }
         if recipe.contacts {
             let staying = (0..self.entries.len()).collect();
             self.gather(part, staying, come);
@@ -534,6 +560,31 @@ impl Edges {
         });
     }
 
+    /// Gives each rank the ends of bonds at the bodies in its block, of which all ranks have found some. `come` has them in the order of the bodies.
+    fn take_ends(&mut self, part: &State, own: &SomeBonds, come: &mut Come) {
+        let ranks = Arc::clone(&self.post.ranks);
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        let count = own.indices.len();
+        let mut most = [count as i64];
+        ranks.maximum(&mut most);
+        let send = |some: Range<usize>, messages: &mut [Writer]| {
+            for (bond, index) in own.bonds.some(some.clone()).zip(&own.indices[some]) {
+                for side in [0, 1] {
+                    let place = place_of(part, &own.bonds.between()[bond.bodies[side]]);
+                    let bodies = bond.bodies.map(|body| own.bodies[body]);
+                    let end = bonds::end(&bond, bodies, *index, side as u32);
+                    messages[blocks.owner(&place)].put(end);
+                }
+            }
+        };
+        in_rounds_of_all(&*ranks, count, most[0] as usize, send, |message| {
+            while !message.is_empty() {
+                come.bonds.push(message.take());
+            }
+        });
+        bonds::sort(&mut come.bonds);
+    }
+
     /// Gives each rank the bodies in its block of the shares that all ranks have. So many bodies and spheres come `before` that of this one.
     fn take_shares(
         &mut self,
@@ -611,7 +662,7 @@ fn share(
         |body: &ModelBody| SPHERE_COST * u64::from(recipe.moulds.shapes[body.shape].sphere_count);
     let mut own = Costs::default();
     let mut owners = (0..ranks.count()).cycle();
-    for (index, piece) in recipe.pieces.iter().enumerate() {
+    for (index, piece) in recipe.pieces.0.iter().enumerate() {
         match piece {
             Piece::Fill(fill) => {
                 let end = |rank: u64| fill.numbers.count * rank / count;

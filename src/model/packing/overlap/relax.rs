@@ -269,7 +269,7 @@ impl<'a, T: Team> Crowd<'a, T> {
     fn of(part: &mut Vec<Numbered>, world: World<'a>, team: &'a T) -> Crowd<'a, T> {
         let tiling = Tiling::of(part, world, team);
         tiling.migrate(part, team);
-        let halo = tiling.halo(part, team);
+        let halo = tiling.halo(part, 0.0, team);
         let all = part.iter().chain(&halo).zip(0..);
         let all = all.map(|(own, index)| (tiling.place(&own.body), own.number, index));
         let mut places: Vec<(InTile, u32, u32)> = all.collect();

@@ -281,8 +281,9 @@ impl<'a> Tiling<'a> {
         give(part, team, |own| self.owner(self.place(&own.body).tile[0]));
     }
 
-    /// Copies of bodies of other processes: those that own ones may come to touch, and all in the layers beside the slab.
-    pub fn halo(&self, part: &[Numbered], team: &impl Team) -> Vec<Numbered> {
+    /// Copies of bodies of other processes: those that own ones may come to touch, or that are not farther than a `gap` (m) from them, and
+    /// all in the layers beside the slab.
+    pub fn halo(&self, part: &[Numbered], gap: f64, team: &impl Team) -> Vec<Numbered> {
         if team.count() == 1 {
             return Vec::new();
         }
@@ -301,7 +302,8 @@ impl<'a> Tiling<'a> {
             let InTile { tile, place } = self.place(&own.body);
             let reach = |other: f64| {
                 // Both sides may round.
-                1.001 * ((1.0 + MARGIN) * self.bounds[own.body.shape] + other) / self.side
+                let own = (1.0 + MARGIN) * self.bounds[own.body.shape];
+                1.001 * (own + other + gap) / self.side
             };
             for at in self.images(place.x, reach(most)) {
                 let [low, high] =
@@ -466,7 +468,7 @@ pub(crate) mod tests {
             let mut part = dealt(&bodies, team);
             let tiling = Tiling::of(&part, world, team);
             tiling.migrate(&mut part, team);
-            (tiling.halo(&part, team), part)
+            (tiling.halo(&part, 0.0, team), part)
         });
         let number_of = |own: &Numbered| own.number as usize;
         for (rank, (halo, part)) in found.iter().enumerate() {
