@@ -52,6 +52,18 @@ pub(crate) struct Shared {
     /// The contacts that they bring from another run.
     pub contacts: Option<SharedContacts>,
     pub holder: Arc<dyn Holder>,
+    pub _others: Others,
+}
+
+/// Witness that there may be other processes. A page never has one, so the compiler leaves out all code for them: there is no room for it.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(all(feature = "cpu", feature = "gpu")),
+    expect(dead_code, reason = "only a cluster has several processes")
+)]
+pub(crate) enum Others {
+    #[cfg(not(target_family = "wasm"))]
+    MayBe,
 }
 
 /// Contact histories that shared bodies bring from another run.
@@ -227,12 +239,15 @@ impl Bodies {
     }
 
     /// The bodies that bring contacts from another run, if several processes have them.
+    #[inline]
     pub(crate) fn contacts(&self) -> Option<(&Shared, SharedContacts)> {
-        let mut shared = self.pieces().into_iter().filter_map(|piece| match piece {
+        let Kept::Made { pieces, .. } = &*self.0 else {
+            return None;
+        };
+        pieces.iter().find_map(|piece| match piece {
             Piece::Shared(shared) => Some((shared, shared.contacts?)),
             _ => None,
-        });
-        shared.next()
+        })
     }
 
     /// Number of bodies.

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use bytemuck::{Pod, Zeroable, bytes_of};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::bodies::Others;
 use super::bond::{Bond, BondLaw, Place};
 use super::clump::Clump;
 use super::{Bodies, Domain, nearest_image};
@@ -33,7 +34,7 @@ enum Links {
         not(all(feature = "cpu", feature = "gpu")),
         expect(dead_code, reason = "only a cluster has several processes")
     )]
-    Shared(Arc<SharedLinks>),
+    Shared(Arc<SharedLinks>, Others),
 }
 
 /// Pairs of spheres of which several processes have some.
@@ -153,7 +154,7 @@ impl Default for Links {
 impl PartialEq for Links {
     fn eq(&self, other: &Links) -> bool {
         match (self, other) {
-            (Links::Shared(own), Links::Shared(other)) => Arc::ptr_eq(own, other),
+            (Links::Shared(own, _), Links::Shared(other, _)) => Arc::ptr_eq(own, other),
             _ => self.list() == other.list(),
         }
     }
@@ -163,7 +164,7 @@ impl Links {
     fn list(&self) -> &[Link] {
         match self {
             Links::List(list) => list,
-            Links::Shared(shared) => shared.list.get_or_init(|| shared.holder.all()),
+            Links::Shared(shared, _) => shared.list.get_or_init(|| shared.holder.all()),
         }
     }
 }
@@ -187,9 +188,9 @@ impl Bonds {
 
     /// These bonds, but with links that several processes have.
     #[cfg(all(feature = "cpu", feature = "gpu"))]
-    pub(crate) fn with_shared(self, links: SharedLinks) -> Bonds {
+    pub(crate) fn with_shared(self, links: SharedLinks, others: Others) -> Bonds {
         Bonds {
-            links: Links::Shared(Arc::new(links)),
+            links: Links::Shared(Arc::new(links), others),
             ..self
         }
     }
@@ -199,7 +200,7 @@ impl Bonds {
     pub(crate) fn holder(&self) -> Option<&dyn LinkHolder> {
         match &self.links {
             Links::List(_) => None,
-            Links::Shared(shared) => Some(&*shared.holder),
+            Links::Shared(shared, _) => Some(&*shared.holder),
         }
     }
 
@@ -207,7 +208,7 @@ impl Bonds {
     pub fn len(&self) -> usize {
         match &self.links {
             Links::List(list) => list.len(),
-            Links::Shared(shared) => shared.survey.count() as usize,
+            Links::Shared(shared, _) => shared.survey.count() as usize,
         }
     }
 
@@ -251,7 +252,7 @@ impl Bonds {
 
     /// The laws of the bonds. All bonds of a law follow a change of its numbers; which spheres are bonded stays as it is.
     pub fn laws_mut(&mut self) -> &mut [BondLaw] {
-        if let Links::Shared(_) = self.links {
+        if let Links::Shared(..) = self.links {
             // The other processes know the laws as they were.
             self.links = Links::List(Arc::new(self.links.list().to_vec()));
         }
@@ -267,7 +268,7 @@ impl Bonds {
     pub(crate) fn digest(&self) -> u64 {
         match &self.links {
             Links::List(list) => digest((0..).zip(list.iter().copied())),
-            Links::Shared(shared) => shared.digest,
+            Links::Shared(shared, _) => shared.digest,
         }
     }
 
@@ -275,7 +276,7 @@ impl Bonds {
     pub(crate) fn survey(&self) -> Survey {
         match &self.links {
             Links::List(_) => self.survey_of(|_| true, |body| body),
-            Links::Shared(shared) => shared.survey.clone(),
+            Links::Shared(shared, _) => shared.survey.clone(),
         }
     }
 
@@ -286,26 +287,39 @@ impl Bonds {
         is_own: impl Fn(usize) -> bool,
         number: impl Fn(u32) -> u32,
     ) -> Survey {
-        let spheres = |link: &Link| link.spheres.map(|[body, member]| [number(body), member]);
-        let held = [
-            |bond: &Bond| bond.stiffness,
-            |bond: &Bond| bond.turning_stiffness,
-            |bond: &Bond| bond.damping,
-            |bond: &Bond| bond.turning_damping,
-            |bond: &Bond| [1.0 / bond.area(), 1.0 / bond.section_modulus()],
-        ];
-        let fits = |number: f64| number == 0.0 || (number as f32).is_normal();
-        let mut of_laws = vec![(0, f64::INFINITY); self.laws.len()];
-        let mut wrong = None;
-        let all = || self.links().iter().zip(self.iter());
-        for (link, bond) in all().filter(|(_, bond)| is_own(bond.bodies[0])) {
-            let (count, shortest) = &mut of_laws[bond.law];
+        let fits = |number: &f64| *number == 0.0 || (*number as f32).is_normal();
+        let limits = self.limits(&is_own);
+        let mut survey = Survey {
+            of_laws: vec![(0, f64::INFINITY); self.laws.len()],
+            ..Survey::default()
+        };
+        for (link, bond) in self.links().iter().zip(self.iter()) {
+            let spheres = link.spheres;
+            let spheres = spheres.map(|[body, member]| [number(body), member]);
+            let [first, second] = bond.bodies;
+            let limit = Limit {
+                seconds: limits[first].min(limits[second]),
+                spheres,
+                law: bond.law,
+            };
+            let before = survey.limit.unwrap_or(limit);
+            survey.limit = Some(before.shorter(limit));
+            if !is_own(first) {
+                continue;
+            }
+            let (count, shortest) = &mut survey.of_laws[bond.law];
             *count += 1;
             *shortest = shortest.min(bond.length);
-            let mut numbers = held.iter().flat_map(|of| of(&bond));
-            if wrong.is_none() && !numbers.all(fits) {
-                wrong = Some(Wrong {
-                    spheres: spheres(link),
+            let held = [
+                bond.stiffness,
+                bond.turning_stiffness,
+                bond.damping,
+                bond.turning_damping,
+                [1.0 / bond.area(), 1.0 / bond.section_modulus()],
+            ];
+            if survey.wrong.is_none() && !held.as_flattened().iter().all(fits) {
+                survey.wrong = Some(Wrong {
+                    spheres,
                     law: bond.law,
                     stiffness: bond.stiffness[0],
                     bending: bond.turning_stiffness[1],
@@ -313,17 +327,7 @@ impl Bonds {
                 });
             }
         }
-        let limits = self.limits(is_own);
-        let limit = |(link, bond): (&Link, Bond)| Limit {
-            seconds: limits[bond.bodies[0]].min(limits[bond.bodies[1]]),
-            spheres: spheres(link),
-            law: bond.law,
-        };
-        Survey {
-            of_laws,
-            wrong,
-            limit: all().map(limit).reduce(Limit::shorter),
-        }
+        survey
     }
 
     /// The longest time step (s) that resolves all bonds of each body; infinite for those that are fixed or not own.

@@ -53,11 +53,13 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 
 use crate::model::Model;
+#[cfg(all(feature = "cpu", feature = "gpu", not(target_family = "wasm")))]
+use crate::model::bodies::Others;
 use crate::model::error::Error;
-#[cfg(all(feature = "cpu", feature = "gpu"))]
+#[cfg(all(feature = "cpu", feature = "gpu", not(target_family = "wasm")))]
 use crate::simulation::Cluster;
 use crate::simulation::checkpoint;
-#[cfg(all(feature = "cpu", feature = "gpu"))]
+#[cfg(all(feature = "cpu", feature = "gpu", not(target_family = "wasm")))]
 use crate::step::cluster::RankSearchers;
 use files::{Folder, neighbour};
 use placed::Places;
@@ -189,7 +191,7 @@ pub fn load_changed(
 /// # Errors
 ///
 /// As [`load_changed`].
-#[cfg(all(feature = "cpu", feature = "gpu"))]
+#[cfg(all(feature = "cpu", feature = "gpu", not(target_family = "wasm")))]
 #[doc(hidden)]
 pub fn load_on(
     Cluster(ranks): &Cluster,
@@ -197,7 +199,7 @@ pub fn load_on(
     changes: &[Change],
     files: &dyn Files,
 ) -> Result<Scene, SceneError> {
-    let searchers = RankSearchers::new(Arc::clone(ranks));
+    let searchers = RankSearchers::new(Arc::clone(ranks), Others::MayBe);
     load_at(path, changes, files, Places::Searched(Some(&searchers)))
 }
 

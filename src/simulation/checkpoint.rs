@@ -331,11 +331,13 @@ impl KeptContacts<'_> {
                         0 => self.spheres.new_index(other),
                         _ => self.facet_of[(other & !WALL) as usize].map(|facet| facet | WALL),
                     };
-                    Some((now?, entry))
+                    // As lists of bonds are, so that there is one sort.
+                    Some([now?, entry as u32, 0])
                 });
-                let mut list: Vec<(u32, usize)> = kept.collect();
+                let mut list: Vec<[u32; 3]> = kept.collect();
                 list.sort_unstable();
-                for (now, entry) in list {
+                for [now, entry, _] in list {
+                    let entry = entry as usize;
                     to.entries.push(now);
                     to.elements
                         .extend(&elements[entry * size..(entry + 1) * size]);
@@ -757,30 +759,27 @@ impl Checkpoint {
     /// Whether each group has a body.
     pub(crate) fn used_groups(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.groups.len().max(1)];
-        for shape in self.shapes_of_bodies() {
-            let group = group_of(shape?);
+        self.for_each_shape(&mut |shape| {
+            let group = group_of(shape);
             used.resize(used.len().max(group + 1), false);
             used[group] = true;
-        }
+        })?;
         Ok(used)
     }
 
     /// Whether each shape has a body.
     pub(crate) fn used_shapes(&self) -> io::Result<Vec<bool>> {
         let mut used = vec![false; self.header.shapes.len()];
-        for shape in self.shapes_of_bodies() {
-            used[(shape? & SHAPE_BITS) as usize] = true;
-        }
+        self.for_each_shape(&mut |shape| used[(shape & SHAPE_BITS) as usize] = true)?;
         Ok(used)
     }
 
-    /// The element of [`SHAPES`] of each body, read part by part.
-    fn shapes_of_bodies(&self) -> impl Iterator<Item = io::Result<u32>> {
-        self.parts()
-            .flat_map(|some| match self.some::<u32>(SHAPES, some) {
-                Ok(some) => some.into_iter().map(Ok).collect(),
-                Err(error) => vec![Err(error)],
-            })
+    /// Calls a function with the element of [`SHAPES`] of each body.
+    fn for_each_shape(&self, act: &mut dyn FnMut(u32)) -> io::Result<()> {
+        for some in self.parts() {
+            self.some(SHAPES, some)?.into_iter().for_each(&mut *act);
+        }
+        Ok(())
     }
 
     /// Pose of each wall.
@@ -852,10 +851,10 @@ impl Checkpoint {
             return Ok(None);
         }
         let mut spheres = Renumbered::default();
-        for shape in self.shapes_of_bodies() {
-            let shape = (shape? & SHAPE_BITS) as usize;
+        self.for_each_shape(&mut |shape| {
+            let shape = (shape & SHAPE_BITS) as usize;
             spheres.push(keeps[shape], self.header.shapes[shape].spheres);
-        }
+        })?;
         Ok(Some(KeptContacts {
             checkpoint: self,
             spheres,

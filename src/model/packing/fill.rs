@@ -648,8 +648,8 @@ impl<'a> Filling<'a> {
         let made = self.without_places();
         searchers.begin(self.shapes, &made, before);
         let found = self.search(&made, Some(*searchers));
-        let shared = searchers.end();
-        found.map(|_| shared)
+        let shared = searchers.end(found.is_ok());
+        found.map(|_| shared.expect("all bodies have a place"))
     }
 
     /// A fill at random whose bodies have no places as yet.
@@ -901,7 +901,7 @@ mod tests {
 
     use super::*;
     use crate::math::parallel::Threads;
-    use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
+    use crate::model::bodies::{Brought, ContactList, Holder, Others, Piece, Share};
     use crate::model::bond::BondLaw;
     use crate::model::bonds::Bonds;
     use crate::model::clump::{ClumpSphere, shapes};
@@ -1411,7 +1411,7 @@ mod tests {
             found
         }
 
-        fn end(&self) -> Shared {
+        fn end(&self, is_placed: bool) -> Option<Shared> {
             let searches = std::mem::take(&mut *self.searches.borrow_mut());
             let held = searches.iter().map(SlabSearch::placed).collect();
             self.held.borrow_mut().push(held);
@@ -1424,12 +1424,13 @@ mod tests {
                 bodies: Piece::Fill(own),
                 contacts: None,
             });
-            Shared {
+            is_placed.then(|| Shared {
                 counts,
                 kinds: Vec::new(),
                 contacts: None,
                 holder: Arc::new(Parts(parts.collect())),
-            }
+                _others: Others::MayBe,
+            })
         }
 
         fn pack(&self, _: &Packing) -> Result<Shared, Unrelaxed> {

@@ -78,8 +78,8 @@ pub(crate) trait Searchers {
     /// Does what they are asked, and returns the numbers of the tries that are free, in order.
     fn look(&self, asked: &Asked) -> Vec<u64>;
 
-    /// Ends with this fill. Each has a share of the bodies then: none that makes sense if some have found no place.
-    fn end(&self) -> Shared;
+    /// Ends with this fill. If all bodies are placed, each has a share of them then.
+    fn end(&self, is_placed: bool) -> Option<Shared>;
 
     /// Packs bodies, of which each then has a share.
     ///

@@ -143,7 +143,7 @@ impl Check {
         searchers: Option<&dyn Searchers>,
     ) -> (Bonds, Option<Limit>) {
         if laws.is_empty() {
-            return Default::default();
+            return (Bonds::default(), None);
         }
         // Farther away, the pairs would be without number.
         let diameter = 2.0 * smallest_radius(shapes);
@@ -157,7 +157,7 @@ impl Check {
                         rounded(diameter)
                     ),
                 );
-                return Default::default();
+                return (Bonds::default(), None);
             }
         }
         let made = match searchers {

@@ -72,7 +72,8 @@ pub(super) struct Next<'a> {
 fn may_be_shared(file: &SceneFile) -> bool {
     // Nobody else looks at images of them in a periodic box.
     let alone = file.bodies.is_empty() && file.fills.is_empty();
-    file.domain.is_none() || alone
+    // A page has no other process, and no room for code that asks some.
+    !cfg!(target_family = "wasm") && (file.domain.is_none() || alone)
 }
 
 /// The checkpoint that `from` means: that file, or the last one in that folder of a run.

@@ -17,7 +17,7 @@ use super::pack::{Holding, Shares, counts, keep, lists_of, pack, shares_of, show
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
-use crate::model::bodies::{Brought, Piece, Share, Shared, SharedContacts};
+use crate::model::bodies::{Brought, Others, Piece, Share, Shared, SharedContacts};
 use crate::model::bond::BondLaw;
 use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
@@ -211,14 +211,16 @@ pub(crate) struct RankSearchers {
     own: RefCell<RankSearch>,
     /// Its shares.
     shares: RefCell<Shares>,
+    others: Others,
 }
 
 impl RankSearchers {
-    pub fn new(ranks: Arc<dyn Ranks>) -> RankSearchers {
+    pub fn new(ranks: Arc<dyn Ranks>, others: Others) -> RankSearchers {
         RankSearchers {
             ranks,
             own: RefCell::default(),
             shares: RefCell::default(),
+            others,
         }
     }
 
@@ -238,6 +240,7 @@ impl RankSearchers {
                 counts: counts.clone(),
             }),
             counts,
+            _others: self.others,
         }
     }
 
@@ -251,6 +254,10 @@ impl RankSearchers {
     }
 }
 
+#[cfg_attr(
+    target_family = "wasm",
+    expect(unreachable_code, reason = "a page has no other process")
+)]
 impl Searchers for RankSearchers {
     fn counts(&self) -> [usize; 2] {
         [self.ranks.on_this_machine(), self.ranks.count()]
@@ -285,13 +292,14 @@ impl Searchers for RankSearchers {
         found
     }
 
-    fn end(&self) -> Shared {
+    fn end(&self, is_placed: bool) -> Option<Shared> {
         let number = next();
         let mut message = Ask::End.message();
         message.put(number);
         let counts = self.tell(message).swap_remove(0);
         let own = Arc::clone(&self.shares.borrow().bodies[&number]);
-        self.shared(number, own, bytemuck::pod_collect_to_vec(&counts))
+        let counts = bytemuck::pod_collect_to_vec(&counts);
+        is_placed.then(|| self.shared(number, own, counts))
     }
 
     fn pack(&self, packing: &Packing) -> Result<Shared, Unrelaxed> {
@@ -373,7 +381,7 @@ impl Searchers for RankSearchers {
         let found = bond(&*self.ranks, job, &shares, &lists);
         let told = found.tell(&*self.ranks);
         let links = shared_links(&self.ranks, number, found.own, &told);
-        Bonds::new(laws, Vec::new(), bodies, shapes, domain).with_shared(links)
+        Bonds::new(laws, Vec::new(), bodies, shapes, domain).with_shared(links, self.others)
     }
 }
 
