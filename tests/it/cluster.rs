@@ -1180,6 +1180,44 @@ fn ranks_pack_fills_together() {
     });
 }
 
+/// Fills in a periodic box that may overlap images of others are placed as by one process, and eased apart if they do.
+#[test]
+fn ranks_look_for_overlaps_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.json");
+    let at_random = |count: usize, [min, max]: [f64; 2]| {
+        let mut fill = random_fill(count);
+        fill["region"] = json!({ "min": [-2, 8.1, min], "max": [2, 9, max] });
+        fill
+    };
+    let below = json!({ "region": { "min": [-2, 0, -2], "max": [2, 8, 2] } });
+    let domain =
+        json!({ "min": [-2.1, -1, -2], "max": [2.1, 11, 2], "periodic": [true, false, true] });
+    // The last fill is beside all others, or reaches through the seam to those beyond it.
+    for (last, is_listed) in [([0.0, 0.3], false), ([1.8, 2.1], true)] {
+        let fills = json!([
+            grid_fill(100_000, below.clone()),
+            at_random(500, [-2.0, -1.8]),
+            at_random(500, last)
+        ]);
+        let text = text(
+            json!({ "fills": fills, "domain": domain, "planes": [], "initial_overlap": "relax" }),
+        );
+        fs::write(&path, text).unwrap();
+        let alone = load(&path).unwrap();
+        assert_eq!(
+            alone.notes.iter().any(|note| note.contains("eased")),
+            is_listed
+        );
+        served(Thread::all(3), |first| {
+            let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
+            assert_eq!(scene.notes, alone.notes);
+            assert_eq!(scene.model.bodies.is_listed(), is_listed);
+            assert_eq!(scene.model.hash(), alone.model.hash());
+        });
+    }
+}
+
 /// Each rank has the bonds of the bodies in its slab of space.
 #[test]
 fn ranks_find_bonds_together() {
@@ -1548,6 +1586,12 @@ fn ranks_share_the_bodies_of_another_run() {
         ),
         (
             json!({ "bonds": [{ "between": ["m", "m"], "young_modulus": 1e5, "gap": 0.01, "tensile_strength": 1e3 }] }),
+            false,
+            true,
+        ),
+        (
+            json!({ "planes": [], "fills": [above_at_random], "domain":
+                 { "min": [-2.1, -9, -2.1], "max": [2.1, 15, 2.1], "periodic": [true, false, true] } }),
             false,
             true,
         ),

@@ -905,8 +905,8 @@ mod tests {
     use crate::model::bond::BondLaw;
     use crate::model::bonds::Bonds;
     use crate::model::clump::{ClumpSphere, shapes};
-    use crate::model::packing::overlap::Unrelaxed;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
+    use crate::model::packing::overlap::{Harmless, Unrelaxed, World};
     use crate::model::packing::overlap::{overlaps, spheres_of};
     use crate::model::packing::pack::Packing;
     use crate::model::packing::slab::SlabSearch;
@@ -1442,6 +1442,10 @@ mod tests {
             _: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
         ) -> io::Result<Shared> {
             unreachable!("no bodies are of another run")
+        }
+
+        fn overlap(&self, _: &Bodies, _: World, _: f64, _: Harmless) -> bool {
+            unreachable!("nobody asks")
         }
 
         fn bond(&self, _: &[BondLaw], _: &Bodies, _: &[Clump], _: Option<&Domain>) -> Bonds {

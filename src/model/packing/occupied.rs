@@ -96,12 +96,6 @@ impl Occupied {
         self.take(&Candidate::new(*body, shapes));
     }
 
-    /// Whether a body overlaps one of those.
-    #[cfg(feature = "scene")]
-    pub fn meets(&self, body: &ModelBody, shapes: &[Clump]) -> bool {
-        self.clashes_with(&Candidate::new(*body, shapes))
-    }
-
     pub(super) fn take(&mut self, candidate: &Candidate) {
         for part in &self.shape_parts[candidate.body.shape] {
             let own = &candidate.spheres[part.spheres.clone()];

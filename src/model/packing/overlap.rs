@@ -48,6 +48,25 @@ pub struct Overlap {
     pub fraction: f64,
 }
 
+/// Bodies and walls that come from another run: overlaps among them do no harm.
+#[derive(Clone, Copy)]
+pub(crate) struct Harmless<'a> {
+    /// Number of these bodies, the first of all.
+    pub bodies: usize,
+    /// Which of the walls that are there at the start.
+    pub walls: &'a [bool],
+}
+
+impl Harmless<'_> {
+    pub fn has(&self, overlap: &Overlap) -> bool {
+        overlap.body < self.bodies
+            && match overlap.partner {
+                Partner::Body(other) => other < self.bodies,
+                Partner::Wall(wall) => self.walls[wall],
+            }
+    }
+}
+
 /// Surroundings of bodies: their shapes, walls and domain.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
@@ -169,7 +188,7 @@ fn find(
     let found = indices.flat_map_iter(|&index| {
         let mut found = Vec::new();
         with_bodies(spheres, bodies, world, index, -tolerance, &mut found);
-        with_walls(bodies[index], index, world, tolerance, &mut found);
+        with_walls(bodies, world, index, tolerance, &mut found);
         found
     });
     found.collect()
@@ -357,14 +376,14 @@ fn with_bodies(
     );
 }
 
-/// Adds the overlaps of the spheres of a body with walls.
-pub(crate) fn with_walls(
-    body: &ModelBody,
-    index: usize,
+fn with_walls(
+    bodies: &[&ModelBody],
     world: World,
+    index: usize,
     tolerance: f64,
     found: &mut Vec<Overlap>,
 ) {
+    let body = bodies[index];
     if body.fixed {
         return;
     }

@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 use super::covered::Covered;
 use super::made::{MadeFill, Sites, choices};
 use super::occupied::{Occupied, TOUCH};
-use super::overlap::Unrelaxed;
+use super::overlap::{Harmless, Unrelaxed, World};
 use super::pack::Packing;
 use super::search::Surroundings;
 use crate::model::bodies::{Brought, Shared};
@@ -95,6 +95,9 @@ pub(crate) trait Searchers {
         &self,
         parts: &mut dyn ExactSizeIterator<Item = io::Result<Brought>>,
     ) -> io::Result<Shared>;
+
+    /// Whether bodies overlap each other or walls by more than `tolerance` times the smaller radius, but for what is harmless.
+    fn overlap(&self, bodies: &Bodies, world: World, tolerance: f64, harmless: Harmless) -> bool;
 
     /// Finds the bonds that `laws` ask for between bodies at the start, of which each then has some.
     fn bond(

@@ -16,7 +16,7 @@ use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied, Together, Wanted, volume};
 use crate::model::packing::overlap::{self, World};
 use crate::model::packing::slab::Searchers;
-use crate::model::{Bodies, ModelBody};
+use crate::model::{Bodies, Domain, ModelBody};
 use crate::simulation::memory;
 
 impl Check {
@@ -309,35 +309,43 @@ impl Check {
         world: World,
         searchers: Option<&dyn Searchers>,
     ) -> Result<Bodies, Vec<Problem>> {
-        let is_shared = matches!(kept.started.bodies, Piece::Shared(_));
+        let Kept { started, harmless } = kept;
+        let is_shared = matches!(started.bodies, Piece::Shared(_));
         if is_shared || are_made(file, fills, world, searchers.is_some()) {
-            let before = kept.started.bodies.clone();
+            let before = started.bodies.clone();
             let placed = self.place_some(before, bodies.clone(), fills, world, true, searchers)?;
             let listed = placed.pieces.iter().filter_map(|piece| match piece {
                 Piece::List(list) => Some(&list[..]),
                 Piece::Fill(_) | Piece::Shared(_) => None,
             });
             let listed = listed.collect::<Vec<_>>().concat();
-            let mut all = kept.meeting(&listed, world);
-            let first = if is_shared { all.len() } else { kept.bodies };
-            all.extend(listed);
-            // Bodies of a fill keep away from all that were there before.
-            let mut deep = overlap::overlaps(&all, world, DEEP_OVERLAP);
-            deep.retain(|overlap| !kept.has(overlap, first));
-            if deep.is_empty() {
+            // Bodies of a fill keep away from all that were there before, but not from images of these.
+            let meets_images = needs_images(file) || spans(fills, world);
+            let meets_started = !listed.is_empty() || harmless.walls.contains(&false);
+            let all = Bodies::made(placed.pieces);
+            let is_deep = match searchers {
+                Some(searchers) if meets_images || is_shared && meets_started => {
+                    searchers.overlap(&all, world, DEEP_OVERLAP, harmless)
+                }
+                _ => {
+                    let mut deep = overlap::overlaps(&listed, world, DEEP_OVERLAP).into_iter();
+                    deep.any(|overlap| !harmless.has(&overlap))
+                }
+            };
+            if !is_deep {
                 self.notes.extend(placed.notes);
-                return Ok(Bodies::made(placed.pieces));
+                return Ok(all);
             }
-            kept.started.gather();
+            started.gather();
         }
-        let before = std::mem::replace(&mut kept.started.bodies, Piece::List(Vec::new()));
+        let before = std::mem::replace(&mut started.bodies, Piece::List(Vec::new()));
         let placed = self.place_some(before, bodies, fills, world, false, None)?;
         self.notes.extend(placed.notes);
         let bodies = placed.pieces.into_iter().flat_map(|piece| match piece {
             Piece::List(list) => list,
             Piece::Fill(_) | Piece::Shared(_) => unreachable!("all bodies are listed"),
         });
-        let bodies = self.initial_overlap(file, bodies.collect(), fills, world, &kept)?;
+        let bodies = self.initial_overlap(file, bodies.collect(), fills, world, harmless)?;
         Ok(bodies.into())
     }
 
@@ -555,29 +563,36 @@ fn is_made(fill: &fill::Fill) -> bool {
 /// cluster `packs` them.
 fn may_be_made(file: &SceneFile, packs: bool) -> bool {
     let packed = |fill: &format::Fill| fill.placement == Placement::Packed;
-    let can_be_packed = packs || !file.fills.iter().any(packed);
-    // Only those that are packed look at images of bodies in a periodic box: whether others overlap is found out afterwards.
-    let alone = file.bodies.is_empty() && file.start.is_none() && file.fills.len() == 1;
-    let sees_images = file.domain.is_none() || alone || file.fills.iter().all(packed);
-    // Those who search find bonds, too.
-    let sees_bonds = packs || file.bonds.is_empty();
-    can_be_packed && sees_images && sees_bonds
+    packs || !file.fills.iter().any(packed) && file.bonds.is_empty() && !needs_images(file)
 }
 
-/// Whether the bodies of fills are made when they are wanted, or are elsewhere if a cluster `packs` them: there are many of them, and none
-/// of them overlaps an image of another one.
+/// Whether bodies may overlap images of others in a periodic box. Only those that are packed look at images; whether others overlap is found
+/// out afterwards.
+fn needs_images(file: &SceneFile) -> bool {
+    let packed = |fill: &format::Fill| fill.placement == Placement::Packed;
+    let alone = file.bodies.is_empty()
+        && match file.start {
+            None => file.fills.len() == 1,
+            Some(_) => file.fills.is_empty(),
+        };
+    file.domain.is_some() && !alone && !file.fills.iter().all(packed)
+}
+
+/// Whether a fill is wider than the periodic box, so its bodies may overlap images of others.
+fn spans(fills: &[fill::Fill], world: World) -> bool {
+    let period = world.domain.map(Domain::period).unwrap_or_default();
+    fills.iter().any(|fill| {
+        let wider = (fill.max - fill.min).cmpgt(period);
+        (period.cmpgt(DVec3::ZERO) & wider).any()
+    })
+}
+
+/// Whether the bodies of fills are made when they are wanted, or are elsewhere if a cluster `packs` them: there are many of them, and it is
+/// known whether they overlap images of others.
 fn are_made(file: &SceneFile, fills: &[fill::Fill], world: World, packs: bool) -> bool {
     let made = fills.iter().filter(|fill| packs || is_made(fill));
     let count: usize = made.map(|fill| fill.count).sum();
-    let overlaps_no_image = world.domain.is_none_or(|domain| {
-        let period = domain.period();
-        let spans = |fill: &fill::Fill| {
-            let wider = (fill.max - fill.min).cmpgt(period);
-            (period.cmpgt(DVec3::ZERO) & wider).any()
-        };
-        !fills.iter().any(spans)
-    });
-    count >= MANY && may_be_made(file, packs) && overlaps_no_image
+    count >= MANY && may_be_made(file, packs) && (packs || !spans(fills, world))
 }
 
 fn unplaced(index: usize, error: &FillError) -> Problem {

@@ -37,7 +37,7 @@ use crate::model::flow::Flow;
 use crate::model::forces::Forces;
 use crate::model::gravity::GravityTable;
 use crate::model::packing::fill::Wanted;
-use crate::model::packing::overlap::World;
+use crate::model::packing::overlap::{Harmless, World};
 use crate::model::stage::Stages;
 use crate::model::steps::StepTimes;
 use crate::model::wall::Probe;
@@ -182,8 +182,10 @@ pub(super) fn build(
             };
             let kept = Kept {
                 started: &mut started,
-                bodies: started_bodies,
-                walls: &kept_walls,
+                harmless: Harmless {
+                    bodies: started_bodies,
+                    walls: &kept_walls,
+                },
             };
             check.place(file, kept, bodies, &mut fills, world, searchers)?
         }

@@ -6,54 +6,14 @@ use super::DEEP_OVERLAP;
 use super::check::Check;
 use super::start::Started;
 use crate::model::ModelBody;
-use crate::model::bodies::Piece;
-use crate::model::packing::fill::{Fill, Occupied};
-use crate::model::packing::overlap::{self, Overlap, Partner, World};
+use crate::model::packing::fill::Fill;
+use crate::model::packing::overlap::{self, Harmless, Overlap, Partner, World};
 use crate::model::wall::Probe;
 
-/// Bodies and walls that come from another run: overlaps among them do no harm.
+/// Bodies from another run, and which overlaps do no harm.
 pub(super) struct Kept<'a> {
     pub started: &'a mut Started,
-    /// Number of these bodies, the first of all.
-    pub bodies: usize,
-    /// Which of the walls that are there at the start.
-    pub walls: &'a [bool],
-}
-
-impl Kept<'_> {
-    /// Whether an overlap is among them. The first so many bodies are of the other run.
-    pub fn has(&self, overlap: &Overlap, first: usize) -> bool {
-        overlap.body < first
-            && match overlap.partner {
-                Partner::Body(other) => other < first,
-                Partner::Wall(wall) => self.walls[wall],
-            }
-    }
-
-    /// Bodies that processes share, if they overlap some of these others or a wall that was not there.
-    pub fn meeting(&self, others: &[ModelBody], world: World) -> Vec<ModelBody> {
-        let mut meeting = Vec::new();
-        let Piece::Shared(shared) = &self.started.bodies else {
-            return meeting;
-        };
-        if others.is_empty() && !self.walls.contains(&false) {
-            return meeting;
-        }
-        let mut occupied = Occupied::new(world.shapes);
-        for other in others {
-            occupied.insert(other, world.shapes);
-        }
-        let mut with_walls = Vec::new();
-        shared.holder.visit(&mut |body| {
-            with_walls.clear();
-            overlap::with_walls(body, 0, world, DEEP_OVERLAP, &mut with_walls);
-            let meets_wall = with_walls.iter().any(|overlap| !self.has(overlap, 1));
-            if meets_wall || occupied.meets(body, world.shapes) {
-                meeting.push(*body);
-            }
-        });
-        meeting
-    }
+    pub harmless: Harmless<'a>,
 }
 
 impl Check {
@@ -63,14 +23,14 @@ impl Check {
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
         world: World,
-        kept: &Kept,
+        harmless: Harmless,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
         let mut deep = overlap::overlaps(&bodies, world, DEEP_OVERLAP);
-        deep.retain(|overlap| !kept.has(overlap, kept.bodies));
+        deep.retain(|overlap| !harmless.has(overlap));
         if deep.is_empty() {
             return Ok(bodies);
         }
-        let counts = [kept.bodies, file.bodies.len()].into_iter();
+        let counts = [harmless.bodies, file.bodies.len()].into_iter();
         let counts = counts.chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
         let describe = |overlap: &Overlap| overlapping(overlap, &counts, world.walls);

@@ -68,14 +68,6 @@ pub(super) struct Next<'a> {
     pub searchers: Option<&'a dyn Searchers>,
 }
 
-/// Whether nobody has to know all bodies of another run at once, from which a scene starts.
-fn may_be_shared(file: &SceneFile) -> bool {
-    // Nobody else looks at images of them in a periodic box.
-    let alone = file.bodies.is_empty() && file.fills.is_empty();
-    // A page has no other process, and no room for code that asks some.
-    !cfg!(target_family = "wasm") && (file.domain.is_none() || alone)
-}
-
 /// The checkpoint that `from` means: that file, or the last one in that folder of a run.
 fn read(folder: Folder, from: &str) -> Result<Checkpoint> {
     let mut path = folder.join(from);
@@ -102,7 +94,8 @@ impl Check {
             return Started::default();
         };
         let all = [names, materials, groups];
-        next.searchers = next.searchers.filter(|_| may_be_shared(file));
+        // A page has no other process, and no room for code that asks some.
+        next.searchers = next.searchers.filter(|_| !cfg!(target_family = "wasm"));
         let read = read(folder, &start.from);
         let started = read.and_then(|checkpoint| {
             let started = self.start_from(&checkpoint, start, all, shapes, next);

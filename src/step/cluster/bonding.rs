@@ -7,13 +7,11 @@ use super::bytes::{Reader, Writer};
 use super::pack::{OwnShares, Together, read_domain, write_domain};
 use super::search::{Ask, threads};
 use super::start::Pieces;
-use crate::model::bodies::Piece;
 use crate::model::bond::{BondLaw, GAP, Healing, pairs};
 use crate::model::bonds::{
     Bonds, Limit, Link, LinkHolder, SharedLinks, SomeBonds, Survey, Wrong, digest,
 };
 use crate::model::clump::Clump;
-use crate::model::packing::overlap::team::Numbered;
 use crate::model::packing::overlap::{World, neighbourhood};
 use crate::model::packing::slab::bare;
 use crate::model::{Bodies, Domain, ModelBody};
@@ -404,59 +402,5 @@ impl LinkHolder for Holding {
         }
         all.sort_unstable_by_key(|(index, _)| *index);
         all.into_iter().map(|(_, link)| link).collect()
-    }
-}
-
-impl Pieces {
-    /// Bodies of this rank, such that each body is on one rank: an equal share of those of a fill, and on rank 0 all of the `lists`.
-    fn own_bodies(
-        &self,
-        ranks: &dyn Ranks,
-        shares: &OwnShares,
-        lists: &[&[ModelBody]],
-    ) -> Vec<Numbered> {
-        let (rank, count) = (ranks.rank(), ranks.count() as u64);
-        let mut part = Vec::new();
-        let mut push = |number: u32, body: &ModelBody| {
-            part.push(Numbered {
-                number,
-                body: *body,
-            });
-        };
-        let mut before = 0;
-        for (index, piece) in self.0.iter().enumerate() {
-            match piece {
-                Piece::List([bodies, _]) => {
-                    let list = lists.get(index).copied().unwrap_or_default();
-                    (before..)
-                        .zip(list)
-                        .for_each(|(number, body)| push(number, body));
-                    before += bodies;
-                }
-                Piece::Fill(fill) => {
-                    let bodies = fill.numbers.count;
-                    let end = |rank: u64| before + (bodies * rank / count) as u32;
-                    let own = end(rank as u64)..end(rank as u64 + 1);
-                    let mut number = before;
-                    fill.each(&mut |body| {
-                        if own.contains(&number) {
-                            push(number, body);
-                        }
-                        number += 1;
-                    });
-                    before += bodies as u32;
-                }
-                Piece::Shared(shared) => {
-                    let sum = |counts: &[[u32; 2]]| counts.iter().map(|own| own[0]).sum::<u32>();
-                    let mut number = before + sum(&shared.counts[..rank]);
-                    shares[&shared.number].bodies.visit(&mut |body| {
-                        push(number, body);
-                        number += 1;
-                    });
-                    before += sum(&shared.counts);
-                }
-            }
-        }
-        part
     }
 }

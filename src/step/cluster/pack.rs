@@ -9,13 +9,14 @@ use glam::{DQuat, DVec3, IVec3};
 use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::search::{Ask, threads};
+use super::start::Pieces;
 use crate::model::bodies::{Brought, ContactList, Holder, Piece, Share};
 use crate::model::bonds::SomeBonds;
 use crate::model::clump::Clump;
 use crate::model::forces::{Drag, Group};
 use crate::model::packing::made::{MadeFill, Sites};
 use crate::model::packing::overlap::team::Team;
-use crate::model::packing::overlap::{Unrelaxed, World};
+use crate::model::packing::overlap::{Harmless, Unrelaxed, World, overlaps_of};
 use crate::model::packing::pack::Packing;
 use crate::model::packing::search::RandomSites;
 use crate::model::packing::slab::bare;
@@ -115,15 +116,12 @@ impl Team for Together<'_> {
     }
 }
 
-/// All that a rank needs to pack, but for the small bodies.
-struct Job {
+/// Surroundings of bodies, as a [`World`] has them.
+struct Surroundings {
     shapes: Vec<Clump>,
     groups: Vec<Group>,
     walls: Vec<Probe>,
     domain: Option<Domain>,
-    others: Vec<ModelBody>,
-    least: f64,
-    leaves_out: bool,
 }
 
 pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
@@ -134,6 +132,14 @@ pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
         least,
         leaves_out,
     } = packing;
+    write_world(world, message);
+    let others: Vec<_> = others.iter().map(ModelBody::numbers).collect();
+    message.put_all(&others);
+    message.put(*least);
+    message.put(u32::from(*leaves_out));
+}
+
+fn write_world(world: &World, message: &mut Writer) {
     let World {
         shapes,
         groups,
@@ -151,14 +157,10 @@ pub(super) fn write_packing(packing: &Packing, message: &mut Writer) {
     for wall in *walls {
         write_wall(wall, message);
     }
-    let others: Vec<_> = others.iter().map(ModelBody::numbers).collect();
-    message.put_all(&others);
-    message.put(*least);
-    message.put(u32::from(*leaves_out));
 }
 
-impl Job {
-    fn read(message: &mut Reader) -> Job {
+impl Surroundings {
+    fn read(message: &mut Reader) -> Surroundings {
         let shapes: u64 = message.take();
         let shapes = (0..shapes).map(|_| bare(message.take_all())).collect();
         let ignores: Vec<u32> = message.take_all();
@@ -171,16 +173,20 @@ impl Job {
         let domain = read_domain(message);
         let walls: u64 = message.take();
         let walls = (0..walls).map(|_| read_wall(domain.as_ref(), message));
-        let walls = walls.collect();
-        let others: Vec<[f64; ModelBody::NUMBERS]> = message.take_all();
-        Job {
+        Surroundings {
             shapes,
             groups: ignores.into_iter().map(group).collect(),
-            walls,
+            walls: walls.collect(),
             domain,
-            others: others.iter().map(ModelBody::from_numbers).collect(),
-            least: message.take(),
-            leaves_out: message.take::<u32>() == 1,
+        }
+    }
+
+    fn world(&self) -> World<'_> {
+        World {
+            shapes: &self.shapes,
+            groups: &self.groups,
+            walls: &self.walls,
+            domain: self.domain.as_ref(),
         }
     }
 }
@@ -328,25 +334,63 @@ pub(super) fn pack(
     small: Piece,
     message: &mut Reader,
 ) -> Result<(Piece, Vec<[u32; 2]>), Unrelaxed> {
-    let job = Job::read(message);
+    let surroundings = Surroundings::read(message);
+    let others: Vec<[f64; ModelBody::NUMBERS]> = message.take_all();
+    let others: Vec<ModelBody> = others.iter().map(ModelBody::from_numbers).collect();
     let packing = Packing {
-        world: World {
-            shapes: &job.shapes,
-            groups: &job.groups,
-            walls: &job.walls,
-            domain: job.domain.as_ref(),
-        },
-        others: &job.others,
+        world: surroundings.world(),
+        others: &others,
         small,
-        least: job.least,
-        leaves_out: job.leaves_out,
+        least: message.take(),
+        leaves_out: message.take::<u32>() == 1,
     };
     let share = threads(ranks).run(|| packing.run(&Together(ranks)))?;
     let share: Vec<ModelBody> = share.into_iter().map(|own| own.body).collect();
     let spheres = share.iter();
-    let spheres = spheres.map(|body| job.shapes[body.shape].spheres.len());
+    let spheres = spheres.map(|body| surroundings.shapes[body.shape].spheres.len());
     let counts = counts(ranks, [share.len(), spheres.sum()]);
     Ok((Piece::List(share), counts))
+}
+
+pub(super) fn write_overlapping(
+    bodies: &Bodies,
+    world: &World,
+    tolerance: f64,
+    harmless: Harmless,
+    message: &mut Writer,
+) {
+    write_world(world, message);
+    message.put(tolerance);
+    message.put(harmless.bodies as u64);
+    let walls: Vec<u8> = harmless.walls.iter().map(|own| u8::from(*own)).collect();
+    message.put_all(&walls);
+    Pieces::of(bodies, |_| 0, false).write(message);
+}
+
+/// Whether bodies overlap, on all ranks together; rank 0 has the `lists` of bodies.
+pub(super) fn overlap(
+    ranks: &dyn Ranks,
+    message: &mut Reader,
+    shares: &OwnShares,
+    lists: &[&[ModelBody]],
+) -> bool {
+    let surroundings = Surroundings::read(message);
+    let tolerance = message.take();
+    let bodies = message.take::<u64>() as usize;
+    let walls: Vec<u8> = message.take_all();
+    let walls: Vec<bool> = walls.into_iter().map(|own| own == 1).collect();
+    let mut part = Pieces::read(message).own_bodies(ranks, shares, lists);
+    let found = threads(ranks).run(|| {
+        let world = surroundings.world();
+        overlaps_of(&mut part, world, tolerance, &Together(ranks))
+    });
+    let harmless = Harmless {
+        bodies,
+        walls: &walls,
+    };
+    let mut count = [found.iter().filter(|own| !harmless.has(own)).count() as i64];
+    ranks.sum(&mut count);
+    count[0] > 0
 }
 
 /// Number of bodies and spheres of each rank, given those of this one.

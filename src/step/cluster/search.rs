@@ -13,7 +13,10 @@ use super::Ranks;
 use super::bonding::{bond, shared_links, show_links, write_bonding};
 use super::bytes::{Reader, Writer};
 use super::engine::threads_of;
-use super::pack::{Holding, Shares, counts, keep, lists_of, pack, shares_of, show, write_packing};
+use super::pack::{
+    Holding, Shares, counts, keep, lists_of, overlap, pack, shares_of, show, write_overlapping,
+    write_packing,
+};
 use super::part::Command;
 use super::start::{read_fill, write_fill};
 use crate::math::parallel::Threads;
@@ -22,7 +25,7 @@ use crate::model::bond::BondLaw;
 use crate::model::bonds::Bonds;
 use crate::model::clump::Clump;
 use crate::model::packing::made::MadeFill;
-use crate::model::packing::overlap::Unrelaxed;
+use crate::model::packing::overlap::{Harmless, Unrelaxed, World};
 use crate::model::packing::pack::Packing;
 use crate::model::packing::slab::{Asked, Searchers, SlabSearch};
 use crate::model::{Bodies, Domain, ModelBody};
@@ -40,6 +43,8 @@ pub(super) enum Ask {
     Show,
     /// Keep bodies of another run.
     Keep,
+    /// Look for overlaps.
+    Overlap,
     /// Find bonds.
     Bond,
     /// Show the links of which they are made.
@@ -47,13 +52,14 @@ pub(super) enum Ask {
 }
 
 impl Ask {
-    const ALL: [Ask; 8] = [
+    const ALL: [Ask; 9] = [
         Ask::Begin,
         Ask::Look,
         Ask::End,
         Ask::Pack,
         Ask::Show,
         Ask::Keep,
+        Ask::Overlap,
         Ask::Bond,
         Ask::ShowLinks,
     ];
@@ -110,6 +116,10 @@ impl RankSearch {
                 let [number, rounds]: [u64; 2] = message.take();
                 let (share, _) = keep(ranks, rounds as usize, || None);
                 shares.bodies.insert(number, Arc::new(share));
+                Vec::new()
+            }
+            Ask::Overlap => {
+                overlap(ranks, &mut message, &shares.own_bodies(), &[]);
                 Vec::new()
             }
             Ask::Bond => {
@@ -361,6 +371,16 @@ impl Searchers for RankSearchers {
             contacts,
             ..self.shared(number, Arc::new(own), counts)
         })
+    }
+
+    fn overlap(&self, bodies: &Bodies, world: World, tolerance: f64, harmless: Harmless) -> bool {
+        let mut message = Ask::Overlap.message();
+        let before = message.0.len();
+        write_overlapping(bodies, &world, tolerance, harmless, &mut message);
+        self.ranks.broadcast(&mut message.0);
+        let (shares, lists) = (shares_of(bodies), lists_of(bodies));
+        let job = &mut Reader(&message.0[before..]);
+        overlap(&*self.ranks, job, &shares, &lists)
     }
 
     fn bond(

@@ -19,6 +19,7 @@ use crate::model::bonds::{LinkHolder, SomeBonds};
 use crate::model::error::Result;
 use crate::model::packing::lattice::GridSites;
 use crate::model::packing::made::{MadeFill, Sites};
+use crate::model::packing::overlap::team::Numbered;
 use crate::model::packing::search::RandomSites;
 use crate::model::{Bodies, ContactHistory, Model, ModelBody};
 use crate::state::bonds::{self, BondEnds};
@@ -44,12 +45,12 @@ pub(super) struct Recipe {
 }
 
 /// Fills that each rank makes, and how many bodies and spheres rank 0 has in a list, or each rank has a share of.
-pub(super) struct Pieces(pub Vec<Piece<[u32; 2], MadeFill, ShareCounts>>);
+pub(super) struct Pieces(Vec<Piece<[u32; 2], MadeFill, ShareCounts>>);
 
 /// Number of shares, and of the bodies and spheres that each rank has.
-pub(super) struct ShareCounts {
-    pub number: u64,
-    pub counts: Vec<[u32; 2]>,
+struct ShareCounts {
+    number: u64,
+    counts: Vec<[u32; 2]>,
     /// Whether they bring contacts.
     contacts: bool,
 }
@@ -77,6 +78,58 @@ impl Pieces {
             Piece::Shared(shared) => shared.counts.iter().map(|own| own[0]).sum(),
         };
         self.0.iter().map(count).sum()
+    }
+
+    /// Bodies of this rank, such that each body is on one rank: an equal share of those of a fill, and on rank 0 all of the `lists`.
+    pub fn own_bodies(
+        &self,
+        ranks: &dyn Ranks,
+        shares: &OwnShares,
+        lists: &[&[ModelBody]],
+    ) -> Vec<Numbered> {
+        let (rank, count) = (ranks.rank(), ranks.count() as u64);
+        let mut part = Vec::new();
+        let mut push = |number: u32, body: &ModelBody| {
+            part.push(Numbered {
+                number,
+                body: *body,
+            });
+        };
+        let mut before = 0;
+        for (index, piece) in self.0.iter().enumerate() {
+            match piece {
+                Piece::List([bodies, _]) => {
+                    let list = lists.get(index).copied().unwrap_or_default();
+                    (before..)
+                        .zip(list)
+                        .for_each(|(number, body)| push(number, body));
+                    before += bodies;
+                }
+                Piece::Fill(fill) => {
+                    let bodies = fill.numbers.count;
+                    let end = |rank: u64| before + (bodies * rank / count) as u32;
+                    let own = end(rank as u64)..end(rank as u64 + 1);
+                    let mut number = before;
+                    fill.each(&mut |body| {
+                        if own.contains(&number) {
+                            push(number, body);
+                        }
+                        number += 1;
+                    });
+                    before += bodies as u32;
+                }
+                Piece::Shared(shared) => {
+                    let sum = |counts: &[[u32; 2]]| counts.iter().map(|own| own[0]).sum::<u32>();
+                    let mut number = before + sum(&shared.counts[..rank]);
+                    shares[&shared.number].bodies.visit(&mut |body| {
+                        push(number, body);
+                        number += 1;
+                    });
+                    before += sum(&shared.counts);
+                }
+            }
+        }
+        part
     }
 
     pub fn write(&self, message: &mut Writer) {
