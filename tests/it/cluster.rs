@@ -1070,6 +1070,15 @@ fn text_of_mixed_fills(more: Value) -> String {
     text(own)
 }
 
+/// Loads a scene on ranks, and holds it to what one process has loaded.
+fn loaded(first: &Arc<dyn Ranks>, path: &Path, alone: &Scene) -> Model {
+    let scene = load_on(&Cluster(Arc::clone(first)), path, &[], &OnDisk).unwrap();
+    assert_eq!(scene.notes, alone.notes);
+    assert_eq!(scene.model.sphere_count(), alone.model.sphere_count());
+    assert_eq!(scene.model.hash(), alone.model.hash());
+    scene.model
+}
+
 #[test]
 fn ranks_find_places_at_random_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -1168,13 +1177,10 @@ fn ranks_pack_fills_together() {
     let mut one = Simulation::on_cpu(alone.model.clone(), Some(1)).unwrap();
     one.step(3).unwrap();
     served(Thread::all(3), |first| {
-        let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
-        assert_eq!(scene.notes, alone.notes);
-        assert_eq!(scene.model.sphere_count(), alone.model.sphere_count());
-        assert_eq!(scene.model.hash(), alone.model.hash());
-        let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+        let model = loaded(first, &path, &alone);
+        let mut all = Simulation::on_ranks(model.clone(), Arc::clone(first), &cpu());
         let all = all.as_mut().unwrap();
-        assert!(!scene.model.bodies.is_listed());
+        assert!(!model.bodies.is_listed());
         all.step(3).unwrap();
         are_equal(&carried(all), &carried(&mut one), 3);
     });
@@ -1210,10 +1216,8 @@ fn ranks_look_for_overlaps_together() {
             is_listed
         );
         served(Thread::all(3), |first| {
-            let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
-            assert_eq!(scene.notes, alone.notes);
-            assert_eq!(scene.model.bodies.is_listed(), is_listed);
-            assert_eq!(scene.model.hash(), alone.model.hash());
+            let model = loaded(first, &path, &alone);
+            assert_eq!(model.bodies.is_listed(), is_listed);
         });
     }
 }
@@ -1263,17 +1267,15 @@ fn ranks_find_bonds_together() {
         one.step(3).unwrap();
         for count in [2, 3] {
             served(Thread::all(count), |first| {
-                let scene = load_on_ranks(first).unwrap();
-                assert_eq!(scene.notes, alone.notes);
-                assert_eq!(scene.model.time_step, alone.model.time_step);
-                assert_eq!(scene.model.hash(), alone.model.hash());
-                let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+                let model = loaded(first, &path, &alone);
+                assert_eq!(model.time_step, alone.model.time_step);
+                let mut all = Simulation::on_ranks(model.clone(), Arc::clone(first), &cpu());
                 let all = all.as_mut().unwrap();
                 all.step(3).unwrap();
-                assert!(!scene.model.bodies.is_listed());
+                assert!(!model.bodies.is_listed());
                 are_equal(&carried(all), &carried(&mut one), count);
                 // Who wants all in one place gets them.
-                assert!(scene.model.bonds.iter().eq(alone.model.bonds.iter()));
+                assert!(model.bonds.iter().eq(alone.model.bonds.iter()));
             });
         }
         // All find too stiff bonds, and such that single precision does not hold.
@@ -1636,20 +1638,17 @@ fn ranks_share_the_bodies_of_another_run() {
         );
         one.step(3).unwrap();
         served(Thread::all(3), |first| {
-            let scene = load_on(&Cluster(Arc::clone(first)), &path, &[], &OnDisk).unwrap();
-            assert_eq!(scene.notes, alone.notes);
-            assert_eq!(scene.model.sphere_count(), alone.model.sphere_count());
-            assert_eq!(scene.model.hash(), alone.model.hash());
-            let mut all = Simulation::on_ranks(scene.model.clone(), Arc::clone(first), &cpu());
+            let model = loaded(first, &path, &alone);
+            let mut all = Simulation::on_ranks(model.clone(), Arc::clone(first), &cpu());
             let all = all.as_mut().unwrap();
-            assert_eq!(scene.model.bodies.is_listed(), is_listed);
-            assert_eq!(scene.model.history.is_some(), is_listed && contacts);
+            assert_eq!(model.bodies.is_listed(), is_listed);
+            assert_eq!(model.history.is_some(), is_listed && contacts);
             let shared: Vec<_> = all.contacts().unwrap().collect();
             assert!(shared == found);
             all.step(3).unwrap();
             are_equal(&carried(all), &carried(&mut one), 3);
             // Who wants all in one place gets it.
-            let mut listed = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+            let mut listed = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
             assert!(listed.contacts().unwrap().eq(found.iter().cloned()));
         });
     }

@@ -169,7 +169,7 @@ pub(super) fn bond(
     let survey = Bonds::new(&laws, links.clone(), &bodies, &shapes, domain)
         .survey_of(|body| is_own[body], |body| numbers[body as usize]);
     links.retain(|link| own_end(link, 0));
-    let indices = number(ranks, &laws, &numbers, total, &mut links);
+    let indices = number_bonds(ranks, &laws, &numbers, total, &mut links);
     let digest = digest(links.iter().zip(&indices).map(|(link, index)| {
         let spheres = whole(link, &numbers);
         (u64::from(*index), Link { spheres, ..*link })
@@ -193,7 +193,7 @@ fn whole(link: &Link, numbers: &[u32]) -> [[u32; 2]; 2] {
 
 /// Gives the bonds of this rank their strengths, and returns their indices among all. Each body that is the first of some has its bonds on one
 /// rank; `numbers` are the indices of the bodies among these `total` ones.
-fn number(
+fn number_bonds(
     ranks: &dyn Ranks,
     laws: &[BondLaw],
     numbers: &[u32],
@@ -203,9 +203,9 @@ fn number(
     let (count, width) = (ranks.count(), laws.len());
     // Each rank adds up the bonds of an equal share of all bodies.
     let owner = |body: u32| (u64::from(body) * count as u64 / u64::from(total)) as usize;
-    let groups = || links.chunk_by(|a, b| a.spheres[0][0] == b.spheres[0][0]);
+    let of_same_body = |a: &Link, b: &Link| a.spheres[0][0] == b.spheres[0][0];
     let mut asked = vec![Writer::default(); count];
-    for group in groups() {
+    for group in links.chunk_by(of_same_body) {
         let body = numbers[group[0].spheres[0][0] as usize];
         let mut of_laws = vec![0_u32; width];
         group
@@ -217,11 +217,11 @@ fn number(
     }
     let asked = asked.into_iter().map(|message| message.0).collect();
     let asked = ranks.all_to_all(asked);
-    let before = add_up(ranks, width, &asked);
+    let before = bonds_before(ranks, width, &asked);
     let answers = ranks.all_to_all(before);
     let mut answers: Vec<Reader> = answers.iter().map(|answer| Reader(answer)).collect();
     let mut indices = Vec::with_capacity(links.len());
-    for group in links.chunk_by_mut(|a, b| a.spheres[0][0] == b.spheres[0][0]) {
+    for group in links.chunk_by_mut(of_same_body) {
         let answer = &mut answers[owner(numbers[group[0].spheres[0][0] as usize])];
         let mut next: Vec<u64> = (0..width).map(|_| answer.take()).collect();
         let first: u64 = next.iter().sum();
@@ -235,8 +235,8 @@ fn number(
     indices
 }
 
-/// Numbers of bonds of each law before those of each body, given messages with the bodies and the numbers of bonds that they are the first of.
-fn add_up(ranks: &dyn Ranks, width: usize, asked: &[Vec<u8>]) -> Vec<Vec<u8>> {
+/// Counts the bonds of each law before those of each body. Messages have the bodies, and how many bonds of each law they are the first of.
+fn bonds_before(ranks: &dyn Ranks, width: usize, asked: &[Vec<u8>]) -> Vec<Vec<u8>> {
     // The bodies, who asked for them, and the numbers of their bonds.
     let mut of_bodies: Vec<(u32, usize, Vec<u32>)> = Vec::new();
     for (rank, message) in asked.iter().enumerate() {
